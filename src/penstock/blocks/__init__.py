@@ -1,0 +1,1 @@
+"""What flows inside: columns, blocks, the structure of an element, and its spec."""

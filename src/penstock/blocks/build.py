@@ -1,0 +1,206 @@
+"""Columns and blocks made from elements, and from one another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.blocks.block import Block
+from penstock.blocks.columns import (
+    BytesColumn,
+    Column,
+    DenseColumn,
+    ObjectColumn,
+    RaggedColumn,
+)
+from penstock.blocks.structure import Structure
+from penstock.kernels.spans import Empty, offsets_of
+
+
+def as_leaf(value: Any) -> Any:
+    """A user's value as a leaf: a NumPy array or scalar, `bytes`, `str`, or the object itself."""
+    if isinstance(value, np.ndarray):
+        return value
+    if isinstance(value, np.bytes_):
+        return bytes(value)
+    if isinstance(value, np.str_):
+        return str(value)
+    if isinstance(value, bytes | str | np.generic) or value is None:
+        return value
+    if isinstance(value, bool | int | float | complex):
+        return np.asarray(value)[()]
+    if isinstance(value, bytearray | memoryview):
+        return bytes(value)
+    if isinstance(value, list):
+        return _array_of_list(value)
+    if isinstance(value, tuple | dict):
+        return value
+    if isinstance(value, type) or callable(value):
+        return value
+    try:
+        array = np.asarray(value)
+    except Exception:  # an object that only looks like an array stays what it is
+        return value
+    return value if array.dtype == object else array
+
+
+def _array_of_list(value: list[Any]) -> Any:
+    if value and all(isinstance(item, bytes | str) for item in value):
+        out = np.empty(len(value), object)
+        out[:] = value
+        return out
+    try:
+        return np.asarray(value)
+    except ValueError as error:
+        raise TypeError(f"a list that is no array of one shape: {error}") from error
+
+
+def column_of(leaves: Sequence[Any]) -> Column:
+    """The column of these leaves, one a row; at least one."""
+    first = leaves[0]
+    kinds = {type(leaf) for leaf in leaves}
+    if len(kinds) == 1:
+        if isinstance(first, bytes):
+            return _of_strings(leaves, text=False)
+        if isinstance(first, str):
+            return _of_strings([leaf.encode() for leaf in leaves], text=True)
+        if isinstance(first, np.ndarray):
+            return _of_arrays(leaves)
+    if all(isinstance(leaf, np.generic) for leaf in leaves):
+        dtypes = {leaf.dtype for leaf in leaves}
+        if len(dtypes) == 1 and first.dtype.kind not in "SUVO":
+            return DenseColumn(np.array(leaves, dtype=first.dtype))
+    return _of_objects(leaves)
+
+
+def _of_arrays(leaves: Sequence[NDArray[Any]]) -> Column:
+    first = leaves[0]
+    if any(leaf.dtype != first.dtype or leaf.ndim != first.ndim for leaf in leaves):
+        return _of_objects(leaves)
+    same_shape = all(leaf.shape == first.shape for leaf in leaves)
+    if first.dtype.kind in "SU" or first.dtype == object:
+        if not same_shape:
+            return _of_objects(leaves)
+        return _of_string_arrays(leaves)
+    if same_shape:
+        return DenseColumn(first[None] if len(leaves) == 1 else np.stack(leaves))
+    shapes = np.array([leaf.shape for leaf in leaves], np.int64)
+    values = np.concatenate([leaf.ravel() for leaf in leaves])
+    return RaggedColumn(values, offsets_of(shapes.prod(axis=1)), shapes)
+
+
+def _of_string_arrays(leaves: Sequence[NDArray[Any]]) -> Column:
+    shape = leaves[0].shape
+    flat = [item for leaf in leaves for item in leaf.ravel().tolist()]
+    if flat and all(isinstance(item, bytes) for item in flat):
+        return _of_strings(flat, text=False, shape=shape)
+    if flat and all(isinstance(item, str) for item in flat):
+        return _of_strings([item.encode() for item in flat], text=True, shape=shape)
+    return _of_objects(leaves)
+
+
+def _of_strings(leaves: Sequence[bytes], *, text: bool, shape: tuple[int, ...] = ()) -> BytesColumn:
+    lengths = np.fromiter(map(len, leaves), np.int64, len(leaves))
+    values = np.frombuffer(b"".join(leaves), np.uint8)
+    return BytesColumn(values, offsets_of(lengths), text=text, shape=shape)
+
+
+def _of_objects(leaves: Iterable[Any]) -> ObjectColumn:
+    items = list(leaves)
+    array = np.empty(len(items), object)
+    for i, item in enumerate(items):
+        array[i] = item
+    return ObjectColumn(array)
+
+
+def column_of_array(array: NDArray[Any]) -> Column:
+    """The column whose rows are `array`'s slices along its first axis; a view if it can be."""
+    if array.dtype.kind in "SUO":
+        return column_of([as_leaf(row) for row in array]) if len(array) else ObjectColumn(array)
+    return DenseColumn(array)
+
+
+def block_of(structure: Structure, elements: Sequence[Any]) -> Block:
+    """The block of these elements, all of one structure; at least one."""
+    flat = [[as_leaf(leaf) for leaf in structure.flatten(element)] for element in elements]
+    columns = [column_of(leaves) for leaves in zip(*flat, strict=True)]
+    return Block(structure, columns, len(elements))
+
+
+def repeated(leaf: Any, rows: int) -> Column:
+    """A column with the same leaf in every row."""
+    return column_of([as_leaf(leaf)]).take(np.zeros(rows, np.int64))
+
+
+def concat(blocks: Sequence[Block], empty: Empty = np.empty) -> Block:
+    """The rows of several blocks of one structure, in order, in one block."""
+    if len(blocks) == 1:
+        return blocks[0]
+    columns = [
+        concat_columns([block.columns[i] for block in blocks], empty)
+        for i in range(len(blocks[0].columns))
+    ]
+    rows = sum(block.rows for block in blocks)
+    numbers = None
+    if all(block.numbers is not None for block in blocks):
+        numbers = np.concatenate([block.numbers for block in blocks if block.numbers is not None])
+    return Block(blocks[0].structure, columns, rows, numbers)
+
+
+def concat_columns(columns: Sequence[Column], empty: Empty = np.empty) -> Column:
+    """The rows of several columns, in order, in one column."""
+    first = columns[0]
+    if all(isinstance(column, DenseColumn) for column in columns):
+        arrays = [column.array for column in columns if isinstance(column, DenseColumn)]
+        shape, dtype = arrays[0].shape[1:], arrays[0].dtype
+        if all(array.shape[1:] == shape and array.dtype == dtype for array in arrays):
+            out = empty((sum(map(len, arrays)), *shape), dtype)
+            np.concatenate(arrays, out=out)
+            return DenseColumn(out)
+    if isinstance(first, BytesColumn) and all(
+        isinstance(column, BytesColumn)
+        and column.text == first.text
+        and column.shape == first.shape
+        for column in columns
+    ):
+        parts = [column for column in columns if isinstance(column, BytesColumn)]
+        values, offsets = _join_flat([(part.values, part.offsets) for part in parts])
+        return BytesColumn(values, offsets, text=first.text, shape=first.shape)
+    if _one_ragged(columns):
+        ragged = [as_ragged(column) for column in columns]
+        values, offsets = _join_flat([(part.values, part.offsets) for part in ragged])
+        return RaggedColumn(values, offsets, np.concatenate([part.shapes for part in ragged]))
+    return _of_objects(item for column in columns for item in column.items())
+
+
+def _join_flat(
+    parts: Sequence[tuple[NDArray[Any], NDArray[np.int64]]],
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    values = np.concatenate([flat[offsets[0] : offsets[-1]] for flat, offsets in parts])
+    return values, offsets_of(np.concatenate([np.diff(offsets) for _, offsets in parts]))
+
+
+def _one_ragged(columns: Sequence[Column]) -> bool:
+    kinds = set()
+    for column in columns:
+        if isinstance(column, DenseColumn):
+            kinds.add((column.array.dtype, column.array.ndim - 1))
+        elif isinstance(column, RaggedColumn):
+            kinds.add((column.values.dtype, column.shapes.shape[1]))
+        else:
+            return False
+    return len(kinds) == 1
+
+
+def as_ragged(column: Column) -> RaggedColumn:
+    """A dense or ragged column as a ragged one."""
+    if isinstance(column, RaggedColumn):
+        return column
+    assert isinstance(column, DenseColumn)
+    rows, shape = column.rows, column.array.shape[1:]
+    lengths = np.full(rows, int(np.prod(shape, dtype=np.int64)), np.int64)
+    shapes = np.broadcast_to(np.array(shape, np.int64), (rows, len(shape)))
+    return RaggedColumn(column.array.reshape(-1), offsets_of(lengths), shapes)

@@ -1,0 +1,273 @@
+"""The four kinds of column: one leaf over the rows of a block.
+
+The kind is how rows are held, never what they mean: a row comes out the same from each of them, and
+two blocks of one stream may hold the same leaf in different kinds.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.blocks.spec import BYTES, OBJECT, TEXT, TensorSpec, spec_of
+from penstock.kernels.spans import Empty, gather_spans
+
+Index = NDArray[np.int64]
+
+
+class Column(ABC):
+    """One leaf over the rows of a block."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def rows(self) -> int:
+        """How many rows the column has."""
+
+    @property
+    @abstractmethod
+    def nbytes(self) -> int:
+        """The bytes that its rows take."""
+
+    @abstractmethod
+    def slice(self, start: int, stop: int) -> Column:
+        """The rows from `start` up to `stop`, as a view."""
+
+    @abstractmethod
+    def take(self, index: Index, empty: Empty = np.empty) -> Column:
+        """The rows of these numbers, copied into memory from `empty`."""
+
+    @abstractmethod
+    def item(self, row: int) -> Any:
+        """The leaf of one row; a view where it can be one."""
+
+    @abstractmethod
+    def items(self) -> Iterable[Any]:
+        """The leaves of all rows, in order."""
+
+    @abstractmethod
+    def buffers(self) -> tuple[NDArray[Any], ...]:
+        """The arrays that hold the rows."""
+
+    @abstractmethod
+    def spec(self) -> TensorSpec:
+        """A spec that covers every row."""
+
+    def row_bytes(self, row: int) -> int:
+        """The bytes of one row."""
+        return self.slice(row, row + 1).nbytes
+
+
+class DenseColumn(Column):
+    """Rows of one dtype and one shape: one array with a leading row axis."""
+
+    __slots__ = ("array",)
+
+    def __init__(self, array: NDArray[Any]) -> None:
+        self.array = array
+
+    @property
+    def rows(self) -> int:
+        return len(self.array)
+
+    @property
+    def nbytes(self) -> int:
+        return self.array.nbytes
+
+    def slice(self, start: int, stop: int) -> DenseColumn:
+        return DenseColumn(self.array[start:stop])
+
+    def take(self, index: Index, empty: Empty = np.empty) -> DenseColumn:
+        out = empty((len(index), *self.array.shape[1:]), self.array.dtype)
+        # mode="clip" lets NumPy write straight into `out`; the caller's numbers are in range.
+        np.take(self.array, index, axis=0, out=out, mode="clip")
+        return DenseColumn(out)
+
+    def item(self, row: int) -> Any:
+        return self.array[row]
+
+    def items(self) -> Iterable[Any]:
+        return self.array
+
+    def buffers(self) -> tuple[NDArray[Any], ...]:
+        return (self.array,)
+
+    def spec(self) -> TensorSpec:
+        return TensorSpec(self.array.shape[1:], self.array.dtype)
+
+
+class BytesColumn(Column):
+    """Rows of `bytes` or `str` of any length, or arrays of them of one shape: a buffer and offsets."""
+
+    __slots__ = ("offsets", "shape", "text", "values")
+
+    def __init__(
+        self, values: NDArray[np.uint8], offsets: Index, *, text: bool, shape: tuple[int, ...] = ()
+    ) -> None:
+        self.values = values
+        self.offsets = offsets
+        self.text = text
+        self.shape = shape
+
+    @property
+    def width(self) -> int:
+        """How many strings one row has."""
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    @property
+    def rows(self) -> int:
+        return (len(self.offsets) - 1) // self.width if self.width else 0
+
+    @property
+    def nbytes(self) -> int:
+        return int(self.offsets[-1] - self.offsets[0]) + self.offsets.nbytes
+
+    def slice(self, start: int, stop: int) -> BytesColumn:
+        width = self.width
+        offsets = self.offsets[start * width : stop * width + 1]
+        return BytesColumn(self.values, offsets, text=self.text, shape=self.shape)
+
+    def take(self, index: Index, empty: Empty = np.empty) -> BytesColumn:
+        width = self.width
+        if width != 1:
+            index = (index[:, None] * width + np.arange(width)).ravel()
+        starts = self.offsets[:-1][index]
+        lengths = self.offsets[1:][index] - starts
+        values, offsets = gather_spans(self.values, starts, lengths, empty)
+        return BytesColumn(values, offsets, text=self.text, shape=self.shape)
+
+    def reshaped(self, shape: tuple[int, ...]) -> BytesColumn:
+        """The same strings, with another number of them a row."""
+        return BytesColumn(self.values, self.offsets, text=self.text, shape=shape)
+
+    def strings(self) -> list[Any]:
+        """All strings, flat."""
+        first, last = int(self.offsets[0]), int(self.offsets[-1])
+        buffer = self.values[first:last].tobytes()
+        bounds = (self.offsets - first).tolist()
+        cut = [buffer[a:b] for a, b in pairwise(bounds)]
+        return [piece.decode() for piece in cut] if self.text else cut
+
+    def item(self, row: int) -> Any:
+        one = self.slice(row, row + 1).strings()
+        return one[0] if self.shape == () else _object_array(one, self.shape)
+
+    def items(self) -> Iterable[Any]:
+        strings = self.strings()
+        if self.shape == ():
+            return strings
+        return _object_array(strings, (self.rows, *self.shape))
+
+    def buffers(self) -> tuple[NDArray[Any], ...]:
+        return (self.values, self.offsets)
+
+    def spec(self) -> TensorSpec:
+        return TensorSpec(self.shape, TEXT if self.text else BYTES)
+
+
+class RaggedColumn(Column):
+    """Arrays of one dtype and rank but several shapes: flat values, offsets and a shape a row."""
+
+    __slots__ = ("offsets", "shapes", "values")
+
+    def __init__(self, values: NDArray[Any], offsets: Index, shapes: Index) -> None:
+        self.values = values
+        self.offsets = offsets
+        self.shapes = shapes
+
+    @property
+    def rows(self) -> int:
+        return len(self.shapes)
+
+    @property
+    def nbytes(self) -> int:
+        held = int(self.offsets[-1] - self.offsets[0]) * self.values.itemsize
+        return held + self.offsets.nbytes + self.shapes.nbytes
+
+    def slice(self, start: int, stop: int) -> RaggedColumn:
+        return RaggedColumn(self.values, self.offsets[start : stop + 1], self.shapes[start:stop])
+
+    def take(self, index: Index, empty: Empty = np.empty) -> RaggedColumn:
+        starts = self.offsets[:-1][index]
+        lengths = self.offsets[1:][index] - starts
+        values, offsets = gather_spans(self.values, starts, lengths, empty)
+        return RaggedColumn(values, offsets, self.shapes[index])
+
+    def item(self, row: int) -> Any:
+        flat = self.values[self.offsets[row] : self.offsets[row + 1]]
+        return flat.reshape(self.shapes[row])
+
+    def items(self) -> Iterable[Any]:
+        bounds = pairwise(self.offsets.tolist())
+        shapes = self.shapes.tolist()
+        return [
+            self.values[a:b].reshape(shape) for (a, b), shape in zip(bounds, shapes, strict=True)
+        ]
+
+    def buffers(self) -> tuple[NDArray[Any], ...]:
+        return (self.values, self.offsets, self.shapes)
+
+    def spec(self) -> TensorSpec:
+        low, high = self.shapes.min(axis=0), self.shapes.max(axis=0)
+        sizes = zip(low.tolist(), high.tolist(), strict=True)
+        return TensorSpec(tuple(a if a == b else None for a, b in sizes), self.values.dtype)
+
+
+class ObjectColumn(Column):
+    """Rows of anything else, the last resort: an array of references."""
+
+    __slots__ = ("array",)
+
+    def __init__(self, array: NDArray[np.object_]) -> None:
+        self.array = array
+
+    @property
+    def rows(self) -> int:
+        return len(self.array)
+
+    @property
+    def nbytes(self) -> int:
+        return self.array.nbytes + sum(size_of(item) for item in self.array)
+
+    def slice(self, start: int, stop: int) -> ObjectColumn:
+        return ObjectColumn(self.array[start:stop])
+
+    def take(self, index: Index, empty: Empty = np.empty) -> ObjectColumn:  # noqa: ARG002
+        return ObjectColumn(self.array[index])
+
+    def item(self, row: int) -> Any:
+        return self.array[row]
+
+    def items(self) -> Iterable[Any]:
+        return self.array
+
+    def buffers(self) -> tuple[NDArray[Any], ...]:
+        return (self.array,)
+
+    def spec(self) -> TensorSpec:
+        specs = [spec_of(item) for item in self.array]
+        common: TensorSpec | None = specs[0]
+        for other in specs[1:]:
+            common = common.common(other) if common is not None else None
+        return common if common is not None else TensorSpec(None, OBJECT)
+
+
+def size_of(leaf: Any) -> int:
+    """The bytes that a leaf outside an array takes, nearly."""
+    if isinstance(leaf, np.ndarray):
+        return leaf.nbytes + 128
+    if isinstance(leaf, bytes | str):
+        return len(leaf) + 64
+    return 128
+
+
+def _object_array(items: list[Any], shape: tuple[int, ...]) -> NDArray[np.object_]:
+    flat = np.empty(len(items), object)
+    flat[:] = items
+    return flat.reshape(shape)

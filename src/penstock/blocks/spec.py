@@ -1,0 +1,165 @@
+"""What is known of a leaf before it is seen: its dtype and its shape."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from penstock.blocks.structure import Structure
+from penstock.errors import ArgumentTypeError
+
+BYTES = np.dtype("S")
+"""The dtype of `bytes` leaves of any length."""
+TEXT = np.dtype("U")
+"""The dtype of `str` leaves of any length."""
+OBJECT = np.dtype("O")
+
+
+class TensorSpec:
+    """The dtype and the shape of a leaf; `None` in the shape is a dimension that varies.
+
+    `bytes` and `str` are dtypes too. A shape of None means that even the rank is unknown.
+
+    >>> TensorSpec(shape=(None, 3), dtype="float32")
+    TensorSpec(shape=(None, 3), dtype=float32)
+    """
+
+    __slots__ = ("dtype", "shape")
+
+    def __init__(self, shape: Sequence[int | None] | int | None, dtype: Any = np.float32) -> None:
+        if shape is not None:
+            sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+            for size in sizes:
+                if size is not None and (isinstance(size, bool) or int(size) != size or size < 0):
+                    raise ArgumentTypeError(
+                        f"TensorSpec(shape=): expected sizes or None, got {size!r} in {shape!r}."
+                    )
+            shape = tuple(None if size is None else int(size) for size in sizes)
+        object.__setattr__(self, "shape", shape)
+        try:
+            object.__setattr__(self, "dtype", np.dtype(dtype))
+        except TypeError as error:
+            raise ArgumentTypeError(
+                f"TensorSpec(dtype=): expected a NumPy dtype, bytes or str, got {dtype!r}."
+            ) from error
+
+    shape: tuple[int | None, ...] | None
+    dtype: np.dtype[Any]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"a TensorSpec is frozen: cannot set {name!r}")
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, TensorSpec) and self.shape == other.shape and self.dtype == other.dtype
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.shape, self.dtype))
+
+    def __repr__(self) -> str:
+        return f"TensorSpec(shape={self.shape}, dtype={dtype_name(self.dtype)})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return TensorSpec, (self.shape, self.dtype)
+
+    @property
+    def row_bytes(self) -> int | None:
+        """The bytes of one leaf, where the spec alone tells."""
+        if self.shape is None or None in self.shape or self.dtype.itemsize == 0:
+            return None
+        if self.dtype == OBJECT:
+            return None
+        return int(np.prod(self.shape, dtype=np.int64)) * self.dtype.itemsize
+
+    def accepts(self, value: Any) -> bool:
+        """Whether a leaf agrees with this spec."""
+        return self.covers(spec_of(value))
+
+    def covers(self, other: TensorSpec) -> bool:
+        """Whether every leaf of the spec `other` agrees with this one."""
+        if self.dtype != other.dtype:
+            return False
+        if self.shape is None:
+            return True
+        if other.shape is None or len(self.shape) != len(other.shape):
+            return False
+        return all(
+            mine is None or mine == its for mine, its in zip(self.shape, other.shape, strict=True)
+        )
+
+    def batched(self, size: int | None) -> TensorSpec:
+        """The spec of `size` such leaves stacked."""
+        return TensorSpec(None if self.shape is None else (size, *self.shape), self.dtype)
+
+    def common(self, other: TensorSpec) -> TensorSpec | None:
+        """The narrowest spec over both, or None where the dtypes differ."""
+        if self.dtype != other.dtype:
+            return None
+        if self.shape is None or other.shape is None or len(self.shape) != len(other.shape):
+            return TensorSpec(None, self.dtype)
+        pairs = zip(self.shape, other.shape, strict=True)
+        return TensorSpec(tuple(a if a == b else None for a, b in pairs), self.dtype)
+
+
+class Spec:
+    """The spec of a whole element: a structure with one `TensorSpec` a leaf."""
+
+    __slots__ = ("leaves", "structure")
+
+    def __init__(self, structure: Structure, leaves: Sequence[TensorSpec]) -> None:
+        self.structure = structure
+        self.leaves = tuple(leaves)
+
+    def nest(self) -> Any:
+        """The nest of `TensorSpec`s that users see as `element_spec`."""
+        return self.structure.unflatten(self.leaves)
+
+    @property
+    def row_bytes(self) -> int | None:
+        """The bytes of one element, where the spec alone tells."""
+        sizes = [leaf.row_bytes for leaf in self.leaves]
+        return None if None in sizes else sum(size for size in sizes if size is not None)
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Spec)
+            and self.structure == other.structure
+            and self.leaves == other.leaves
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.structure, self.leaves))
+
+    def __repr__(self) -> str:
+        return f"Spec({self.nest()!r})"
+
+
+def spec_of(leaf: Any) -> TensorSpec:
+    """The spec of a leaf that is at hand."""
+    if isinstance(leaf, np.ndarray):
+        if leaf.dtype == OBJECT and leaf.size:
+            kinds = {type(item) for item in leaf.flat}
+            if kinds <= {bytes, np.bytes_}:
+                return TensorSpec(leaf.shape, BYTES)
+            if kinds <= {str, np.str_}:
+                return TensorSpec(leaf.shape, TEXT)
+        return TensorSpec(leaf.shape, leaf.dtype)
+    if isinstance(leaf, bytes):
+        return TensorSpec((), BYTES)
+    if isinstance(leaf, str):
+        return TensorSpec((), TEXT)
+    if isinstance(leaf, np.generic | bool | int | float | complex):
+        return TensorSpec((), np.asarray(leaf).dtype)
+    return TensorSpec((), OBJECT)
+
+
+def dtype_name(dtype: np.dtype[Any]) -> str:
+    """How a dtype is written in a message."""
+    if dtype == BYTES:
+        return "bytes"
+    if dtype == TEXT:
+        return "str"
+    return str(dtype)

@@ -1,0 +1,1 @@
+"""Runs a plan: stages, seams, threads, and the end of all of them."""

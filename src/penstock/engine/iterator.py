@@ -1,0 +1,78 @@
+"""The run as a user holds it."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator as AbstractIterator
+from types import TracebackType
+from typing import Any
+
+from penstock.engine.run import Run
+from penstock.errors import ClosedError, ElementError
+
+
+class Iterator(AbstractIterator[Any]):
+    """One pass over a dataset: an iterator, and a context manager that ends the run.
+
+    >>> import penstock as ps
+    >>> with ps.Dataset.range(3).iterate() as it:
+    ...     [int(x) for x in it]
+    [0, 1, 2]
+    """
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._rows: AbstractIterator[Any] = iter(())
+        self._finalizer = weakref.finalize(self, run.close)
+        self._was_closed = False
+
+    def __iter__(self) -> Iterator:
+        return self
+
+    def __next__(self) -> Any:
+        for element in self._rows:
+            return element
+        failed = self._refill()
+        if failed is not None:
+            # Whoever keeps the error keeps this frame, which must not keep the run alive.
+            del self
+            raise failed.with_traceback(None)
+        for element in self._rows:
+            return element
+        raise StopIteration
+
+    def _refill(self) -> ElementError | None:
+        self._rows = iter(())  # lets go of the last block before the next one is made
+        if self._was_closed:
+            raise ClosedError("This iteration was closed. Start another one with ds.iterate().")
+        if self._run.closed:
+            return None
+        try:
+            block = self._run.next_block()
+        except ElementError as error:
+            return error
+        except BaseException:
+            self._finalizer()
+            raise
+        if block is None:
+            self._finalizer()
+        else:
+            self._rows = block.elements()
+        return None
+
+    def close(self) -> None:
+        """End the run now and give everything back. May be called more than once."""
+        self._was_closed = True
+        self._rows = iter(())
+        self._finalizer()
+
+    def __enter__(self) -> Iterator:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()

@@ -1,0 +1,140 @@
+"""The seam of `prefetch`: a thread that pulls ahead into a queue bounded in rows and in bytes."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections import deque
+from time import perf_counter
+from typing import Any, Protocol
+
+from penstock.blocks.block import Block
+from penstock.engine.cancel import Cancel, Cancelled
+from penstock.engine.demand import MOST, Demand
+from penstock.engine.stage import StageContext
+from penstock.errors import ElementError
+from penstock.graph.running import Running
+
+GRACE = 0.4
+"""Seconds that closing waits for a thread that is busy in a user's function, twice."""
+
+
+class PrefetchOp(Protocol):
+    """What the seam reads of its op."""
+
+    @property
+    def rows(self) -> int | None:
+        """The most rows to keep ready; None for as many as the bytes allow."""
+
+    @property
+    def bytes(self) -> int | None:
+        """The most bytes to keep ready; None for what suits the budget."""
+
+
+class Prefetch(Running):
+    """Keeps blocks ready. Errors cross the seam in their place."""
+
+    def __init__(self, context: StageContext, op: PrefetchOp) -> None:
+        self._context = context
+        self._rows = op.rows or MOST
+        room = context.ledger.budget // 16
+        self._bytes = op.bytes or max(room, 2 * context.block_bytes)
+        self._changed = threading.Condition()
+        self._queue: deque[Block | BaseException | None] = deque()
+        self._ready_rows = 0
+        self._ready_bytes = 0
+        self._largest = 0
+        self._stop = context.cancel = Cancel(context.cancel)
+        self._upstream = context.input()
+        self._thread: threading.Thread | None = None
+        self._ended = False
+
+    def pull(self, rows: int) -> Block | None:
+        if self._ended:
+            return None
+        if self._thread is None:
+            self._thread = threading.Thread(
+                target=self._produce, name=f"penstock-{self._context.label}", daemon=True
+            )
+            self._thread.start()
+        with self._changed:
+            began = perf_counter()
+            while not self._queue:
+                self._stop.check()
+                self._changed.wait()
+            self._context.meter.waited += perf_counter() - began
+            head = self._queue[0]
+            if isinstance(head, Block) and head.rows > rows:
+                self._queue[0] = head.slice(rows, head.rows)
+                head = head.slice(0, rows)
+            else:
+                self._queue.popleft()
+            if isinstance(head, Block):
+                self._ready_rows -= head.rows
+                self._ready_bytes -= head.nbytes
+            self._changed.notify_all()
+        if isinstance(head, BaseException):
+            raise head
+        self._ended = head is None
+        return head
+
+    def _produce(self) -> None:
+        """Runs in the thread until the end, an error that breaks the source, or `close`."""
+        demand = Demand(self._context.rows_for, self._context.options.block_rows)
+        item: Any = ()
+        while item is not None:
+            with self._changed:
+                while not self._has_room() and not self._stop.is_set():
+                    self._changed.wait()
+                if self._stop.is_set():
+                    return
+                most = max(1, self._rows - self._ready_rows)
+            item = self._next(demand, most)
+            if isinstance(item, Cancelled):
+                return
+            with self._changed:
+                if isinstance(item, Block):
+                    self._ready_rows += item.rows
+                    self._ready_bytes += item.nbytes
+                    self._largest = max(self._largest, item.nbytes)
+                self._queue.append(item)
+                self._changed.notify_all()
+            if isinstance(item, BaseException) and not isinstance(item, ElementError):
+                return
+
+    def _next(self, demand: Demand, most: int) -> Block | BaseException | None:
+        try:
+            block = demand.pull(self._upstream, most)
+        except BaseException as error:  # handed over, and raised where the user can see it
+            return error
+        if block is not None:
+            self._context.account.take_over(block)
+        return block
+
+    def _has_room(self) -> bool:
+        if not self._queue:
+            return True
+        if self._ready_rows >= self._rows or self._ready_bytes >= self._bytes:
+            return False
+        if self._context.ledger.room(self._context.account) >= self._largest:
+            return True
+        self._context.note("keeps fewer elements ready than it was asked for, to stay in the budget")
+        return False
+
+    def close(self) -> None:
+        self._stop.set()
+        with self._changed:
+            self._changed.notify_all()
+        thread = self._thread
+        if thread is not None and thread is not threading.current_thread():
+            thread.join(GRACE)
+            if thread.is_alive():
+                _interrupt(thread)
+                thread.join(GRACE)
+        self._queue.clear()
+
+
+def _interrupt(thread: threading.Thread) -> None:
+    """Raise `Cancelled` in a thread that is busy in a user's Python code."""
+    ident = ctypes.c_ulong(thread.ident or 0)
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ident, ctypes.py_object(Cancelled))

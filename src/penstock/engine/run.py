@@ -1,0 +1,79 @@
+"""One live iteration of a plan: the only thing that owns memory, threads and files."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+
+from penstock.blocks.block import Block
+from penstock.engine.cancel import Cancel
+from penstock.engine.demand import Demand
+from penstock.engine.meter import Meter
+from penstock.engine.prefetch import Prefetch
+from penstock.engine.stage import Seam, Stage, StageContext, start
+from penstock.graph.passes import plan_of
+from penstock.graph.plan import Node, Plan
+from penstock.graph.running import Pipeline
+from penstock.kernels.bits import mix
+from penstock.memory.ledger import Ledger
+from penstock.memory.pool import Pool, return_free_memory
+from penstock.memory.spill import Scratch
+
+TRIM_ABOVE = 4 << 20
+"""A run that has held more than this asks the C library for its free pages at the end."""
+
+
+class Run:
+    """Owns everything that one iteration holds; `close` gives all of it back."""
+
+    seams: Mapping[str, Seam] = {"prefetch": Prefetch}
+
+    def __init__(self, plan: Plan, budget: int, *, seed: int | None, epoch: int) -> None:
+        self.plan = plan
+        self.seed = seed
+        self.labels = plan.labels()
+        self.ledger = Ledger(budget)
+        self.pool = Pool(self.ledger)
+        self.meters: dict[str, Meter] = {}
+        self.cancel = Cancel()
+        self.closed = False
+        self._scratch: Scratch | None = None
+        self._closing = threading.Lock()
+        self._scratch_lock = threading.Lock()
+        context = StageContext(self, plan.root, epoch=mix(epoch), cancel=self.cancel)
+        self.root: Stage = start(context)
+        self._demand = Demand(context.rows_for, plan.options.block_rows)
+
+    def next_block(self) -> Block | None:
+        """The next block for the user, on the ledger as lent."""
+        block = self._demand.pull(self.root)
+        if block is not None:
+            self.ledger.lend(block)
+        return block
+
+    def scratch(self) -> Scratch:
+        """The run's scratch file, made when it is first needed."""
+        with self._scratch_lock:
+            if self._scratch is None:
+                self._scratch = Scratch(self.plan.options.scratch)
+            return self._scratch
+
+    def nested_plan(self, pipeline: Pipeline) -> Node:
+        """The plan of a dataset that a user's function returned."""
+        return plan_of(pipeline.op, self.plan.options).root
+
+    def close(self) -> None:
+        """End the run: no thread, file or byte of it is left. May be called from any thread, often."""
+        with self._closing:
+            if self.closed:
+                return
+            self.closed = True
+        self.cancel.set()
+        try:
+            self.root.close()
+        finally:
+            if self._scratch is not None:
+                self._scratch.close()
+            self.pool.close()
+            if self.ledger.peak + self.ledger.lent_peak > TRIM_ABOVE:
+                return_free_memory()

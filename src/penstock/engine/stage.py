@@ -1,0 +1,183 @@
+"""A stage: one started op, with what it started above it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
+
+from penstock.blocks.block import Block
+from penstock.engine.cancel import Cancel
+from penstock.engine.meter import Meter
+from penstock.errors import ElementError
+from penstock.graph.plan import Node
+from penstock.graph.running import Context, Input, Pipeline, Running
+from penstock.kernels.bits import mix
+from penstock.memory.spill import Scratch
+
+if TYPE_CHECKING:
+    from penstock.engine.run import Run
+
+Seam = Callable[["StageContext", Any], Running]
+
+
+class Stage(Input):
+    """Counts the rows, the time and the failures of one running op, and watches its blocks."""
+
+    def __init__(self, context: StageContext, running: Running, meter: Meter) -> None:
+        self._context = context
+        self._running = running
+        self._meter = meter
+        self._closed = False
+        self.random_access = context.node.op.traits.random_access
+
+    def pull(self, rows: int) -> Block | None:
+        self._context.cancel.check()
+        meter = self._meter
+        began = perf_counter()
+        try:
+            block = self._running.pull(rows)
+        except ElementError:
+            meter.failed += 1
+            raise
+        finally:
+            took = perf_counter() - began
+            meter.seconds += took
+            self._context.spent_by_input(took)
+        return self._count(block)
+
+    def _count(self, block: Block | None) -> Block | None:
+        if block is not None:
+            self._meter.elements += block.rows
+            self._meter.blocks += 1
+            self._context.account.adopt(block)
+        return block
+
+    @property
+    def size(self) -> int:
+        return self._running.size  # type: ignore[attr-defined, no-any-return]
+
+    def gather(self, index: NDArray[Any]) -> Block:
+        self._context.cancel.check()
+        block = self._running.gather(index)  # type: ignore[attr-defined]
+        counted = self._count(block)
+        assert counted is not None
+        return counted
+
+    def close(self) -> None:
+        """Close the op and everything that it started."""
+        if self._closed:
+            return
+        self._closed = True
+        try:
+            self._running.close()
+        finally:
+            self._context.close_inputs()
+
+
+class StageContext(Context):
+    """What a started op may use of its run."""
+
+    def __init__(
+        self,
+        run: Run,
+        node: Node,
+        *,
+        epoch: int,
+        cancel: Cancel,
+        below: StageContext | None = None,
+        nested_in: StageContext | None = None,
+    ) -> None:
+        self.run = run
+        self.node = node
+        self.epoch = epoch
+        self.cancel = cancel
+        self.ledger = run.ledger
+        self.options = run.plan.options
+        self.block_bytes = run.plan.block_bytes
+        self._nested_in = nested_in
+        self._below = below
+        self._inputs: list[Stage] = []
+        if nested_in is None:
+            self.label = run.labels[node.index]
+            self.account = run.ledger.account(self.label)
+            self.meter = run.meters.setdefault(self.label, Meter())
+        else:
+            self.label = f"{nested_in.label}/{node.op.name}"
+            self.account = nested_in.account
+            self.meter = Meter()
+
+    def input(self, which: int = 0, repetition: int | None = None, epoch: int | None = None) -> Stage:
+        if epoch is None:
+            epoch = self.epoch if repetition is None else mix(self.epoch, repetition)
+        context = StageContext(
+            self.run,
+            self.node.inputs[which],
+            epoch=epoch,
+            cancel=self.cancel,
+            below=self,
+            nested_in=self._nested_in,
+        )
+        return self._start(context)
+
+    def open(self, pipeline: Pipeline, number: int) -> Stage:
+        context = StageContext(
+            self.run,
+            self.run.nested_plan(pipeline),
+            epoch=mix(self.epoch, self.node.index, number),
+            cancel=self.cancel,
+            below=self,
+            nested_in=self,
+        )
+        return self._start(context)
+
+    def _start(self, context: StageContext) -> Stage:
+        stage = start(context)
+        self._inputs = [old for old in self._inputs if not old._closed]
+        self._inputs.append(stage)
+        return stage
+
+    def empty(self, shape: Any, dtype: Any) -> NDArray[Any]:
+        return self.run.pool.empty(self.account, shape, dtype)
+
+    def key(
+        self, seed: int, *, explicit: bool, each_epoch: bool = True, index: int | None = None
+    ) -> int:
+        run_seed = self.run.seed
+        if explicit:
+            own = mix(seed, run_seed or 0)
+        elif run_seed is None:
+            own = mix(seed)
+        else:
+            own = mix(run_seed, self.node.index if index is None else index)
+        # Inside a nested dataset the epoch also tells which element opened it, so it always counts.
+        if each_epoch or self._nested_in is not None:
+            return mix(own, self.epoch)
+        return own
+
+    def scratch(self) -> Scratch:
+        return self.run.scratch()
+
+    def note(self, text: str) -> None:
+        if text not in self.meter.notes:
+            self.meter.notes.append(text)
+
+    def spent_by_input(self, seconds: float) -> None:
+        """Tell the op below how long it has waited for this one."""
+        if self._below is not None:
+            self._below.meter.waited += seconds
+
+    def close_inputs(self) -> None:
+        """Close what this op has started, and has not closed itself."""
+        while self._inputs:
+            self._inputs.pop().close()
+
+
+def start(context: StageContext) -> Stage:
+    """Start the op of a context, or the seam that stands for it."""
+    op = context.node.op
+    seam = context.run.seams.get(op.traits.seam)
+    running = op.start(context) if seam is None else seam(context, op)
+    return Stage(context, running, context.meter)

@@ -1,0 +1,69 @@
+"""The errors of Penstock.
+
+```
+PenstockError
+├── ArgumentError (ValueError)       a wrong value when a dataset is declared or a run is opened
+├── ArgumentTypeError (TypeError)    a wrong type or structure, likewise
+├── BudgetError (MemoryError)        one element of every stage does not fit the memory budget
+├── CardinalityError (ValueError)    a stream has another length than was asserted
+├── ClosedError (RuntimeError)       a run is used after its end
+└── ElementError                     one element failed; the next pull goes on after it
+    ├── DataError (ValueError)       the element itself is at fault: its shape, its dtype, its bytes
+    └── FunctionError                the user's function raised; the cause is attached
+```
+
+Every message says what was expected, what came, where, and what to do.
+"""
+
+from __future__ import annotations
+
+
+class PenstockError(Exception):
+    """The root of all errors that Penstock raises on purpose."""
+
+
+class ArgumentError(PenstockError, ValueError):
+    """A wrong value, found when a dataset is declared or a run is opened."""
+
+
+class ArgumentTypeError(PenstockError, TypeError):
+    """A wrong type or structure, found when a dataset is declared or a run is opened."""
+
+
+class BudgetError(PenstockError, MemoryError):
+    """One element of every stage does not fit the memory budget."""
+
+
+class CardinalityError(PenstockError, ValueError):
+    """A stream has another length than was asserted."""
+
+
+class ClosedError(PenstockError, RuntimeError):
+    """A run is used after its end."""
+
+
+class ElementError(PenstockError):
+    """One element failed; the run is intact and the next pull goes on after it.
+
+    `op` names the op, `number` is the element's number at that op (from 0, within the epoch).
+    """
+
+    def __init__(self, message: str, *, op: str = "", number: int = -1) -> None:
+        super().__init__(message)
+        self.op = op
+        self.number = number
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _rebuild, (type(self), str(self), self.op, self.number)
+
+
+class DataError(ElementError, ValueError):
+    """The element itself is at fault: its shape, its dtype, its bytes."""
+
+
+class FunctionError(ElementError):
+    """The user's function raised; the exception it raised is `__cause__`."""
+
+
+def _rebuild(kind: type[ElementError], message: str, op: str, number: int) -> ElementError:
+    return kind(message, op=op, number=number)

@@ -1,0 +1,46 @@
+"""Checks of users' arguments, made when an op is declared."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from penstock.errors import ArgumentError, ArgumentTypeError
+from penstock.graph.site import user_site
+
+
+def count(value: Any, call: str, *, least: int | None = None, also: tuple[int, ...] = ()) -> int:
+    """A whole number, at least `least` or one of `also`; `call` names it, as in `take(count=)`."""
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        number = operator.index(value)
+    except TypeError:
+        raise ArgumentTypeError(
+            f"{call} at {user_site()}: expected a whole number, got {value!r}."
+        ) from None
+    if least is not None and number < least and number not in also:
+        words = f"at least {least}" + "".join(f" or {extra}" for extra in also)
+        raise ArgumentError(f"{call} at {user_site()}: expected {words}, got {number}.")
+    return number
+
+
+def function(value: Any, call: str) -> Any:
+    """Something that can be called."""
+    if not callable(value):
+        raise ArgumentTypeError(
+            f"{call} at {user_site()}: expected a function, got {value!r}."
+        )
+    return value
+
+
+def flag(value: Any, call: str) -> bool:
+    """True or False."""
+    if not isinstance(value, bool):
+        raise ArgumentTypeError(f"{call} at {user_site()}: expected True or False, got {value!r}.")
+    return value
+
+
+def seed(value: Any, call: str) -> int | None:
+    """A seed, or None."""
+    return None if value is None else count(value, call)

@@ -1,0 +1,119 @@
+"""The contract of an op's declaration."""
+
+from __future__ import annotations
+
+import secrets
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import Any, ClassVar
+
+from penstock.blocks.spec import Spec
+from penstock.graph.running import Context, Running
+from penstock.graph.site import user_site
+
+INFINITE = -1
+"""The cardinality of a dataset that never ends."""
+UNKNOWN = -2
+"""The cardinality of a dataset whose length is not known before it is read."""
+AUTOTUNE = -1
+"""Let Penstock choose: how many calls run at once, or how much is fetched ahead."""
+
+
+@dataclass(frozen=True)
+class Traits:
+    """What the engine and the optimizer may know of an op, without knowing which op it is."""
+
+    one_to_one: bool = False
+    """Every input row gives one output row, at the same place."""
+    reorders: bool = False
+    """Gives the input's rows, each once, in another order."""
+    random_access: bool = False
+    """A source whose rows can be gathered by number."""
+    fuses: bool = False
+    """Neighbouring ops of this kind can be made one."""
+    seam: str = ""
+    """The kind of seam that the engine puts here instead of a running op."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Op(ABC):
+    """A frozen declaration of one step, with its inputs. Holds no data."""
+
+    inputs: tuple[Op, ...] = ()
+    site: str = field(default_factory=user_site, repr=False)
+
+    name: ClassVar[str] = ""
+    traits: ClassVar[Traits] = Traits()
+
+    @abstractmethod
+    def start(self, context: Context) -> Running:
+        """The op at work."""
+
+    @abstractmethod
+    def find_spec(self) -> Spec | None:
+        """What is known of the elements before any is seen; None if nothing is."""
+
+    @abstractmethod
+    def find_cardinality(self) -> int:
+        """How many elements come out: a number, `INFINITE` or `UNKNOWN`."""
+
+    @cached_property
+    def spec(self) -> Spec | None:
+        """`find_spec`, found once."""
+        return self.find_spec()
+
+    @cached_property
+    def cardinality(self) -> int:
+        """`find_cardinality`, found once."""
+        return self.find_cardinality()
+
+    @property
+    def hoistable(self) -> bool:
+        """Whether a shuffle may be moved in front of this one-to-one op without a trace."""
+        return False
+
+    def with_carried_numbers(self) -> Op:
+        """This op for a place where a shuffle has been moved in front of it, or it is the shuffle.
+
+        Rows then carry the element numbers that they had before the shuffle.
+        """
+        raise TypeError(f"{self.name} does not move")
+
+    def in_index_space(self) -> Op:
+        """This shuffle over a source with random access: it reorders numbers and gathers rows."""
+        raise TypeError(f"{self.name} does not reorder")
+
+    def fused_with(self, below: Op, index: int, below_index: int) -> Op:
+        """This map and the map below it in one."""
+        raise TypeError(f"{self.name} does not fuse with {below.name} ({index}, {below_index})")
+
+    def arguments(self) -> dict[str, Any]:
+        """What the user said, for `explain()` and messages."""
+        hidden = {"inputs", "site"}
+        return {
+            part.name: getattr(self, part.name)
+            for part in fields(self)
+            if part.repr and part.name not in hidden and getattr(self, part.name) != part.default
+        }
+
+    def describe(self) -> str:
+        """The op as it would be written in Python."""
+        inner = ", ".join(f"{name}={_show(value)}" for name, value in self.arguments().items())
+        return f"{self.name}({inner})"
+
+    def fail(self, message: str) -> str:
+        """A message about this op, with the user's line."""
+        return f"{self.name} at {self.site}: {message}"
+
+
+def _show(value: Any) -> str:
+    if callable(value):
+        return getattr(value, "__name__", type(value).__name__)
+    text = repr(value)
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+def fresh_seed() -> int:
+    """A seed from the operating system, for an op whose user gave none."""
+    return secrets.randbits(63)

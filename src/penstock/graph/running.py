@@ -1,0 +1,106 @@
+"""The contract of a running op, and what it is given to run with."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+from numpy.typing import NDArray
+
+from penstock.blocks.block import Block
+from penstock.memory.ledger import Account, Ledger
+from penstock.memory.spill import Scratch
+from penstock.options import Options
+
+
+class Running(ABC):
+    """One op at work: sequential, simple, and knowing no thread.
+
+    A pull that raises an `ElementError` has used up one element; the next pull goes on after it.
+    Any other exception means that the op is broken and ends the run.
+    """
+
+    @abstractmethod
+    def pull(self, rows: int) -> Block | None:
+        """From one up to `rows` rows, never more; None at the end, and then always None."""
+
+    def close(self) -> None:  # noqa: B027
+        """Give back what the op holds; called once, also after an error."""
+
+
+class Context(ABC):
+    """What a running op is given: its inputs, its account, its randomness, its limits."""
+
+    account: Account
+    ledger: Ledger
+    options: Options
+    label: str
+    """How the op is called in messages and in the report."""
+    block_bytes: int
+    """About how many bytes one block should have."""
+    epoch: int
+    """A key of 64 bits that differs from epoch to epoch, and between repetitions."""
+
+    @abstractmethod
+    def input(self, which: int = 0, repetition: int | None = None, epoch: int | None = None) -> Input:
+        """Start an input of this op.
+
+        With a `repetition`, the input gets an epoch of its own, as `repeat` needs; with an `epoch`,
+        that one.
+        """
+
+    @abstractmethod
+    def open(self, pipeline: Pipeline, number: int) -> Input:
+        """Start a dataset that a user's function returned for element `number`, inside this op."""
+
+    @abstractmethod
+    def empty(self, shape: Any, dtype: Any) -> NDArray[Any]:
+        """An uninitialised array from the pool, on this op's account."""
+
+    @abstractmethod
+    def key(
+        self, seed: int, *, explicit: bool, each_epoch: bool = True, index: int | None = None
+    ) -> int:
+        """The key of this op's randomness.
+
+        `seed` is the op's own; `explicit` says that the user gave it. A run's seed takes the place of
+        a seed that the user did not give. `each_epoch` makes the key another one in every epoch.
+        `index` is the op's number in the declared pipeline, where a pass has moved it.
+        """
+
+    @abstractmethod
+    def scratch(self) -> Scratch:
+        """The run's scratch file, made when it is first needed."""
+
+    @abstractmethod
+    def note(self, text: str) -> None:
+        """Say once, in the report, that this op makes do with less than it was asked for."""
+
+    def rows_for(self, row_bytes: int) -> int:
+        """How many rows of that size make a block; at least one."""
+        rows = max(1, self.block_bytes // max(row_bytes, 1))
+        fixed = self.options.block_rows
+        return rows if fixed is None else min(rows, fixed)
+
+
+class Input(Running):
+    """A started input: it counts and watches what passes, and closing it closes all above it."""
+
+    random_access: bool = False
+    """Whether `size` and `gather` may be called."""
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """How many rows a source with random access has."""
+
+    @abstractmethod
+    def gather(self, index: NDArray[Any]) -> Block:
+        """The rows of these numbers, from a source with random access."""
+
+
+class Pipeline:
+    """What a `Dataset` is to an op: something with an op that can be opened inside a run."""
+
+    op: Any
+    _options: Options

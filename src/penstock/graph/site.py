@@ -1,0 +1,48 @@
+"""The line of the user's code that declared something."""
+
+from __future__ import annotations
+
+import os
+import sys
+from types import FrameType, TracebackType
+
+_INSIDE = "penstock"
+
+
+def _is_inside(frame: FrameType) -> bool:
+    name = frame.f_globals.get("__name__", "")
+    return name == _INSIDE or name.startswith(_INSIDE + ".") or name == "dataclasses"
+
+
+def user_site() -> str:
+    """The innermost line outside Penstock, as `file.py:12`."""
+    frame: FrameType | None = sys._getframe(1)
+    # The generated `__init__` of a dataclass runs under the module of its class.
+    while frame is not None and (_is_inside(frame) or frame.f_code.co_filename == "<string>"):
+        frame = frame.f_back
+    if frame is None:
+        return "<unknown>"
+    return f"{_short(frame.f_code.co_filename)}:{frame.f_lineno}"
+
+
+def failing_line(traceback: TracebackType | None) -> str:
+    """The last line of the user's code in a traceback, as `file.py:8 in parse`."""
+    found = ""
+    while traceback is not None:
+        frame = traceback.tb_frame
+        if not _is_inside(frame):
+            code = frame.f_code
+            found = f"{_short(code.co_filename)}:{traceback.tb_lineno} in {code.co_name}"
+            if "site-packages" in code.co_filename or f"lib{os.sep}python" in code.co_filename:
+                traceback = traceback.tb_next
+                continue
+        traceback = traceback.tb_next
+    return found
+
+
+def _short(path: str) -> str:
+    try:
+        relative = os.path.relpath(path)
+    except ValueError:
+        return path
+    return path if relative.startswith("..") else relative

@@ -1,0 +1,1 @@
+"""Inner loops: arrays in, arrays out, no knowledge of anything else."""

@@ -1,0 +1,68 @@
+"""Gathering spans of unequal length out of one flat buffer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Empty = Callable[[Any, Any], NDArray[Any]]
+"""Allocates: `empty(shape, dtype)`."""
+
+SHORT = 48
+"""Spans of fewer items on average are gathered by index arithmetic, longer ones one by one."""
+
+
+def offsets_of(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The offsets of spans of these lengths laid end to end: one more than there are spans."""
+    offsets = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return offsets
+
+
+def gather_spans(
+    values: NDArray[Any],
+    starts: NDArray[np.int64],
+    lengths: NDArray[np.int64],
+    empty: Empty = np.empty,
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """The spans `values[start:start+length]` laid end to end, and their offsets."""
+    offsets = offsets_of(lengths)
+    total = int(offsets[-1])
+    out = empty(total, values.dtype)
+    if total < SHORT * len(lengths):
+        _gather_by_index(values, starts, lengths, offsets, out)
+    else:
+        _gather_one_by_one(values, starts, lengths, offsets, out)
+    return out, offsets
+
+
+def _gather_by_index(
+    values: NDArray[Any],
+    starts: NDArray[np.int64],
+    lengths: NDArray[np.int64],
+    offsets: NDArray[np.int64],
+    out: NDArray[Any],
+) -> None:
+    # Pieces of a few thousand spans keep the index small beside what it gathers.
+    for first in range(0, len(lengths), 4096):
+        last = min(first + 4096, len(lengths))
+        base, end = offsets[first], offsets[last]
+        index = np.repeat(starts[first:last] - offsets[first:last], lengths[first:last])
+        index += np.arange(base, end)
+        np.take(values, index, out=out[base:end], mode="clip")
+
+
+def _gather_one_by_one(
+    values: NDArray[Any],
+    starts: NDArray[np.int64],
+    lengths: NDArray[np.int64],
+    offsets: NDArray[np.int64],
+    out: NDArray[Any],
+) -> None:
+    ends = (starts + lengths).tolist()
+    places = offsets.tolist()
+    for i, (start, end) in enumerate(zip(starts.tolist(), ends, strict=True)):
+        out[places[i] : places[i + 1]] = values[start:end]

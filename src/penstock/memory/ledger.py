@@ -1,0 +1,247 @@
+"""The one place that knows how many bytes a run holds, and which op holds them.
+
+Bytes come to an account in two ways. A *reservation* is asked for and given back by number: the slots
+of a shuffle, a cache. A *buffer* is an array that is watched: it is on its op's account from the moment
+it exists until its last view is dropped, whoever drops it. A buffer handed to the user is *lent*: it
+leaves the budget but stays on the ledger.
+
+Nobody waits for bytes. What may be larger or smaller asks (`request`) and makes do with a no; what one
+element needs is taken (`require`) or raises `BudgetError`.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.blocks.block import Block
+from penstock.blocks.columns import size_of
+from penstock.errors import BudgetError
+from penstock.memory.sizes import show_bytes
+
+
+class Lease(np.ndarray):  # type: ignore[type-arg]
+    """The root of all views of one pooled buffer: NumPy's chain of bases stops at a subclass."""
+
+
+class Account:
+    """What one op holds."""
+
+    def __init__(self, ledger: Ledger, name: str) -> None:
+        self.ledger = ledger
+        self.name = name
+        self.held = 0
+        self.peak = 0
+        self.floor = 0
+
+    def request(self, size: int) -> bool:
+        """Reserve `size` bytes if the budget has room for them beside every other op's floor."""
+        with self.ledger._settled():
+            if self.ledger._room(self) < size:
+                self.ledger._evict(size)
+                if self.ledger._room(self) < size:
+                    return False
+            self._add(size)
+            return True
+
+    def require(self, size: int, remedy: str) -> None:
+        """Reserve `size` bytes that one element needs; `BudgetError` if it cannot fit."""
+        with self.ledger._settled():
+            self._need(size, remedy)
+            self._add(size)
+
+    def need(self, size: int, remedy: str) -> None:
+        """Say that one element needs `size` bytes in this op; `BudgetError` if it cannot fit."""
+        if size > self.floor:
+            with self.ledger._settled():
+                self._need(size, remedy)
+
+    def _need(self, size: int, remedy: str) -> None:
+        ledger = self.ledger
+        others = sum(account.floor for account in ledger.accounts.values() if account is not self)
+        if size + others > ledger.budget:
+            beside = f" beside the {show_bytes(others)} of the other ops" if others else ""
+            raise BudgetError(
+                f"{self.name} needs {show_bytes(size)} for one element{beside}, but the memory "
+                f"budget is {show_bytes(ledger.budget)}. {remedy} Or raise the budget: "
+                f"ds.iterate(memory=...), ps.Options(memory=...) or PENSTOCK_MEMORY."
+            )
+        self.floor = max(self.floor, size)
+        ledger._evict(size)
+
+    def release(self, size: int) -> None:
+        """Give back `size` reserved bytes."""
+        with self.ledger._settled():
+            self._add(-size)
+
+    def adopt(self, block: Block) -> None:
+        """Watch the buffers of `block` that nobody watches yet, on this account."""
+        with self.ledger._settled():
+            for buffer in block.buffers():
+                self.ledger._watch(owner_of(buffer), self)
+
+    def take_over(self, block: Block) -> None:
+        """Move the watched buffers of `block` from other accounts to this one."""
+        with self.ledger._settled():
+            for buffer in block.buffers():
+                entry = self.ledger._watched.get(id(owner_of(buffer)))
+                if entry is not None and not entry.lent and entry.account is not self:
+                    entry.account._add(-entry.size)
+                    entry.account = self
+                    self._add(entry.size)
+
+    def _add(self, size: int) -> None:
+        self.held += size
+        self.peak = max(self.peak, self.held)
+        self.ledger._add(size)
+
+
+class _Entry:
+    """One watched buffer."""
+
+    __slots__ = ("account", "freed", "lent", "ref", "size")
+
+    def __init__(self, ref: Any, account: Account, size: int) -> None:
+        self.ref = ref
+        self.account = account
+        self.size = size
+        self.lent = False
+        self.freed: Callable[[], None] | None = None
+
+
+class Ledger:
+    """All accounts of a run, and its budget."""
+
+    def __init__(self, budget: int) -> None:
+        self.budget = budget
+        self.accounts: dict[str, Account] = {}
+        self.held = 0
+        self.peak = 0
+        self.lent = 0
+        self.lent_peak = 0
+        self.lent_count = 0
+        self.evictors: list[Callable[[int], int]] = []
+        self._lock = threading.RLock()
+        self._watched: dict[int, _Entry] = {}
+        self._foreign: set[int] = set()
+        # Buffers die at any moment, also in the middle of an update on the same thread. So their
+        # callbacks only leave a note here; it is worked off before the next update or reading.
+        self._dead: deque[int] = deque()
+
+    def account(self, name: str) -> Account:
+        """The account of that name, opened when it is first asked for."""
+        with self._lock:
+            if name not in self.accounts:
+                self.accounts[name] = Account(self, name)
+            return self.accounts[name]
+
+    def foreign(self, array: NDArray[Any]) -> None:
+        """Say that `array` is the user's own, kept anyway, and on no account."""
+        self._foreign.add(id(owner_of(array)))
+
+    def lend(self, block: Block) -> None:
+        """Say that the user now has `block`: its buffers leave the budget until they are dropped."""
+        with self._settled():
+            for buffer in block.buffers():
+                entry = self._watched.get(id(owner_of(buffer)))
+                if entry is not None and not entry.lent:
+                    entry.account._add(-entry.size)
+                    entry.lent = True
+                    self.lent += entry.size
+                    self.lent_count += 1
+                    self.lent_peak = max(self.lent_peak, self.lent)
+
+    def room(self, account: Account) -> int:
+        """The bytes that `account` could still reserve."""
+        with self._settled():
+            return self._room(account)
+
+    def settle(self) -> None:
+        """Work off the notes of buffers that have died, so that the figures are up to date."""
+        with self._settled():
+            pass
+
+    def watch(self, owner: NDArray[Any], account: Account, freed: Callable[[], None]) -> None:
+        """Watch a pooled buffer; `freed` is called when its last view has been dropped."""
+        with self._settled():
+            self._watch(owner, account)
+            self._watched[id(owner)].freed = freed
+
+    def forget_pool(self) -> None:
+        """Leave every pooled buffer to its views alone: the last one dropped frees the memory."""
+        with self._settled():
+            self.evictors.clear()
+            for entry in self._watched.values():
+                entry.freed = None
+
+    def lent_arrays(self) -> list[NDArray[Any]]:
+        """The buffers that the user has now."""
+        with self._settled():
+            arrays = [entry.ref() for entry in self._watched.values() if entry.lent]
+        return [array for array in arrays if array is not None]
+
+    def _settled(self) -> threading.RLock:
+        """The lock, with the notes worked off once it is held; for a `with` statement."""
+        with self._lock:
+            while self._dead:
+                entry = self._watched.pop(self._dead.popleft(), None)
+                if entry is None:
+                    continue
+                if entry.lent:
+                    self.lent -= entry.size
+                    self.lent_count -= 1
+                else:
+                    entry.account._add(-entry.size)
+                if entry.freed is not None:
+                    entry.freed()
+        return self._lock  # type: ignore[return-value]
+
+    def _watch(self, owner: NDArray[Any], account: Account) -> None:
+        key = id(owner)
+        if key in self._watched or key in self._foreign:
+            return
+        dead = self._dead
+        ref = weakref.ref(owner, lambda _: dead.append(key))
+        size = buffer_bytes(owner)
+        self._watched[key] = _Entry(ref, account, size)
+        account._add(size)
+
+    def _room(self, account: Account) -> int:
+        kept_free = sum(
+            max(other.floor - other.held, 0)
+            for other in self.accounts.values()
+            if other is not account
+        )
+        return self.budget - self.held - kept_free
+
+    def _evict(self, size: int) -> None:
+        """Let go of idle buffers until there is room for `size` more."""
+        over = self.held + size - self.budget
+        for evictor in self.evictors:
+            if over > 0:
+                over -= evictor(over)
+
+    def _add(self, size: int) -> None:
+        self.held += size
+        self.peak = max(self.peak, self.held)
+
+
+def owner_of(array: NDArray[Any]) -> NDArray[Any]:
+    """The array at the root of a view: the one whose death frees the memory."""
+    base = array.base
+    while isinstance(base, np.ndarray) and not isinstance(array, Lease):
+        array, base = base, base.base
+    return array
+
+
+def buffer_bytes(array: NDArray[Any]) -> int:
+    """The bytes of a buffer; for references, nearly those of what they refer to."""
+    if array.dtype == object:
+        return array.nbytes + sum(size_of(item) for item in array.flat)
+    return array.nbytes

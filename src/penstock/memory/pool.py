@@ -1,0 +1,95 @@
+"""A pool of reused buffers: a steady loop allocates nothing, and closing gives the memory back."""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+from collections import OrderedDict
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.memory.ledger import Account, Lease, Ledger
+
+SMALLEST = 128 << 10
+"""Smaller arrays are left to NumPy: mapping pages for them costs more than it saves."""
+PAGE = mmap.PAGESIZE
+
+
+class Pool:
+    """Buffers for big arrays, each on the account of the op that asked for it.
+
+    A buffer comes from the operating system page by page and goes back there. Between two uses it is
+    *idle*: on the pool's own account, and the first thing to go when the budget is short.
+    """
+
+    def __init__(self, ledger: Ledger) -> None:
+        self.ledger = ledger
+        self.idle_limit = ledger.budget // 8
+        self._account = ledger.account("pool")
+        self._idle: OrderedDict[int, list[mmap.mmap]] = OrderedDict()
+        self._closed = False
+        ledger.evictors.append(self._evict)
+
+    def empty(self, account: Account, shape: Any, dtype: Any) -> NDArray[Any]:
+        """An uninitialised array on `account` until its last view is dropped."""
+        dtype = np.dtype(dtype)
+        size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+        if size < SMALLEST or dtype.hasobject or self._closed:
+            return np.empty(shape, dtype)
+        room = -(-size // PAGE) * PAGE
+        with self.ledger._settled():
+            pages = self._pages(room)
+        lease = np.frombuffer(pages, np.uint8).view(Lease)
+
+        def freed() -> None:
+            self._take_back(room, pages)
+
+        self.ledger.watch(lease, account, freed)
+        return lease.view(np.ndarray)[:size].view(dtype).reshape(shape)
+
+    def _pages(self, room: int) -> mmap.mmap:
+        idle = self._idle.get(room)
+        if idle:
+            self._account._add(-room)
+            return idle.pop()
+        return mmap.mmap(-1, room)
+
+    def _take_back(self, room: int, pages: mmap.mmap) -> None:
+        # Called with the ledger's lock held.
+        if self._closed or room > self.idle_limit:
+            return
+        self._idle.setdefault(room, []).append(pages)
+        self._idle.move_to_end(room)
+        self._account._add(room)
+        over = self._account.held - self.idle_limit
+        if over > 0:
+            self._evict(over)
+
+    def _evict(self, size: int) -> int:
+        """Unmap idle buffers, the sizes longest unused first, until `size` bytes are free."""
+        freed = 0
+        for room in list(self._idle):
+            stack = self._idle[room]
+            while stack and freed < size:
+                stack.pop()
+                freed += room
+            if not stack:
+                del self._idle[room]
+        self._account._add(-freed)
+        return freed
+
+    def close(self) -> None:
+        """Unmap every idle buffer; lent ones follow when the user drops them."""
+        with self.ledger._settled():
+            self._closed = True
+            self._evict(self._account.held)
+            self.ledger.forget_pool()
+
+
+def return_free_memory() -> None:
+    """Ask the C library to hand its free pages back to the operating system, where it can."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)

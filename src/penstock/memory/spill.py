@@ -1,0 +1,87 @@
+"""Scratch files: where a run puts what the budget does not hold."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.errors import PenstockError
+from penstock.memory.sizes import show_bytes
+
+
+class Scratch:
+    """One file without a name: it is gone with its descriptor, whatever happens to the process."""
+
+    def __init__(self, folder: str | None = None) -> None:
+        self.folder = folder or scratch_folder()
+        self._file = tempfile.TemporaryFile(dir=self.folder, prefix="penstock-", buffering=0)  # noqa: SIM115
+        self._fd = self._file.fileno()
+        self.end = 0
+
+    def extend(self, size: int) -> int:
+        """Set `size` bytes aside at the end; the offset where they begin."""
+        start = self.end
+        self.end += size
+        return start
+
+    def write(self, offset: int, array: NDArray[Any]) -> None:
+        """Write an array's bytes at `offset`."""
+        view = memoryview(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
+        done = 0
+        while done < len(view):
+            try:
+                done += os.pwrite(self._fd, view[done:], offset + done)
+            except OSError as error:
+                raise PenstockError(
+                    f"Writing {show_bytes(len(view))} of spilled data to {self.folder} failed: "
+                    f"{error.strerror}. Make room there, or name another folder with "
+                    f"ps.Options(scratch=...)."
+                ) from error
+
+    def read(self, offset: int, out: NDArray[Any]) -> None:
+        """Fill a contiguous array with the bytes at `offset`."""
+        view = memoryview(out.reshape(-1).view(np.uint8))
+        done = 0
+        while done < len(view):
+            got = os.preadv(self._fd, [view[done:]], offset + done)
+            if got == 0:
+                raise PenstockError(f"The scratch file in {self.folder} was cut short.")
+            done += got
+
+    def clear(self) -> None:
+        """Forget everything written, and give the disk space back."""
+        os.ftruncate(self._fd, 0)
+        self.end = 0
+
+    def close(self) -> None:
+        """Close the file, which removes it."""
+        self._file.close()
+
+
+def scratch_folder(mounts: Path = Path("/proc/mounts")) -> str:
+    """A folder for scratch files that is on a disk rather than in memory, if there is one."""
+    chosen = tempfile.gettempdir()
+    in_memory = _memory_mounts(mounts)
+    for folder in (chosen, "/var/tmp", os.getcwd()):
+        if os.access(folder, os.W_OK) and _mount_of(folder, in_memory) is None:
+            return folder
+    return chosen
+
+
+def _memory_mounts(mounts: Path) -> list[str]:
+    try:
+        lines = [line.split() for line in mounts.read_text().splitlines()]
+    except OSError:
+        return []
+    return [line[1] for line in lines if len(line) > 2 and line[2] in ("tmpfs", "ramfs")]
+
+
+def _mount_of(folder: str, mounts: list[str]) -> str | None:
+    path = Path(folder).resolve()
+    inside = [mount for mount in mounts if path.is_relative_to(mount)]
+    return max(inside, key=len, default=None)

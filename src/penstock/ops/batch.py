@@ -1,0 +1,188 @@
+"""`batch`: several elements stacked into one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from penstock.blocks.block import Block
+from penstock.blocks.build import concat
+from penstock.blocks.columns import BytesColumn, Column, DenseColumn, ObjectColumn, RaggedColumn
+from penstock.blocks.spec import Spec
+from penstock.errors import DataError
+from penstock.graph import checks
+from penstock.graph.op import INFINITE, UNKNOWN, Op
+from penstock.graph.running import Context, Running
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Batch(Op):
+    """Stacks `size` consecutive elements."""
+
+    size: int
+    drop_remainder: bool = False
+
+    name = "batch"
+
+    def __post_init__(self) -> None:
+        checks.count(self.size, "batch(batch_size=)", least=1)
+        checks.flag(self.drop_remainder, "batch(drop_remainder=)")
+
+    def start(self, context: Context) -> Running:
+        return RunningBatch(self, context)
+
+    def find_spec(self) -> Spec | None:
+        return batched_spec(self.inputs[0].spec, self.fixed_size())
+
+    def fixed_size(self) -> int | None:
+        """The size of every batch, or None where the last one may be smaller."""
+        count = self.inputs[0].cardinality
+        whole = count == INFINITE or (count >= 0 and count % self.size == 0)
+        return self.size if self.drop_remainder or whole else None
+
+    def find_cardinality(self) -> int:
+        return batched_cardinality(
+            self.inputs[0].cardinality, self.size, drop_remainder=self.drop_remainder
+        )
+
+
+def batched_spec(spec: Spec | None, size: int | None) -> Spec | None:
+    """The spec of `size` such elements stacked."""
+    if spec is None:
+        return None
+    return Spec(spec.structure, [leaf.batched(size) for leaf in spec.leaves])
+
+
+def batched_cardinality(count: int, size: int, *, drop_remainder: bool) -> int:
+    """How many batches so many elements make."""
+    if count in (INFINITE, UNKNOWN):
+        return count
+    return count // size if drop_remainder else -(-count // size)
+
+
+class RunningBatch(Running):
+    """Reshapes whole blocks where it can, and copies only where a batch lies across two."""
+
+    def __init__(self, op: Batch, context: Context) -> None:
+        self._op = op
+        self._context = context
+        self._upstream = context.input()
+        self._parts: list[Block] = []
+        self._uneven: Block | None = None
+        self._have = 0
+        self._seen = 0
+        self._ended = False
+
+    def pull(self, rows: int) -> Block | None:
+        size = self._op.size
+        if self._uneven is not None:
+            return self._next_uneven()
+        while not self._ended:
+            # With a part of a batch at hand, only that batch is completed: the next pull is aligned.
+            wanted = size - self._have if self._have else rows * size
+            block = self._upstream.pull(wanted)
+            if block is None:
+                self._ended = True
+                break
+            if not self._parts and block.rows >= size:
+                whole = block.rows - block.rows % size
+                if whole < block.rows:
+                    self._keep(block.slice(whole, block.rows))
+                return self._stack(block.slice(0, whole))
+            self._keep(block)
+            if self._have == size:
+                return self._stack(self._joined())
+        if self._have and not self._op.drop_remainder:
+            return self._stack_batch(self._joined())
+        self._parts = []
+        return None
+
+    def _keep(self, block: Block) -> None:
+        if not self._parts:
+            one = -(-block.nbytes // block.rows)
+            self._context.account.need(
+                one * self._op.size, f"Use a batch_size smaller than {self._op.size}."
+            )
+        self._parts.append(block)
+        self._have += block.rows
+
+    def _joined(self) -> Block:
+        parts, self._parts, self._have = self._parts, [], 0
+        return concat(parts, self._context.empty)
+
+    def _stack(self, block: Block) -> Block:
+        if block.rows > self._op.size and any(
+            isinstance(column, RaggedColumn | ObjectColumn) for column in block.columns
+        ):
+            # One batch of these may fail; those before it must not, so each is stacked by itself.
+            self._uneven = block
+            return self._next_uneven()
+        return self._stack_batch(block)
+
+    def _next_uneven(self) -> Block:
+        block, size = self._uneven, self._op.size
+        assert block is not None
+        self._uneven = block.slice(size, block.rows) if block.rows > size else None
+        return self._stack_batch(block.slice(0, size))
+
+    def _stack_batch(self, block: Block) -> Block:
+        first, size = self._seen, min(self._op.size, block.rows)
+        self._seen += block.rows
+        columns = [
+            stack_column(column, size, self._context.label, path, first)
+            for column, path in zip(block.columns, block.structure.paths(), strict=True)
+        ]
+        return Block(block.structure, columns, block.rows // size)
+
+    def close(self) -> None:
+        self._parts = []
+        self._uneven = None
+
+
+def stack_column(column: Column, size: int, label: str, path: str, first: int) -> Column:
+    """Every `size` rows of a column as one row; `first` is the number of its first element."""
+    if isinstance(column, DenseColumn):
+        return DenseColumn(column.array.reshape(-1, size, *column.array.shape[1:]))
+    if isinstance(column, BytesColumn):
+        return column.reshaped((size, *column.shape))
+    if isinstance(column, RaggedColumn):
+        shapes = column.shapes
+        odd = (shapes != shapes[0]).any(axis=1)
+        if odd.any():
+            other = int(odd.argmax())
+            raise DataError(
+                f"{label}: expected elements of one shape, but element{path} has shape "
+                f"{tuple(shapes[0].tolist())} in element {first} and {tuple(shapes[other].tolist())} "
+                f"in element {first + other}. Use padded_batch or ragged_batch, or make the shapes "
+                f"equal with a map before the batch.",
+                op=label,
+                number=first + other,
+            )
+        flat = column.values[column.offsets[0] : column.offsets[-1]]
+        return DenseColumn(flat.reshape(-1, size, *shapes[0].tolist()))
+    assert isinstance(column, ObjectColumn)
+    return _stack_objects(column, size, label, path, first)
+
+
+def _stack_objects(column: ObjectColumn, size: int, label: str, path: str, first: int) -> Column:
+    kinds: list[Any] = [
+        (type(item), getattr(item, "dtype", None), getattr(item, "shape", None))
+        for item in column.array
+    ]
+    arrays = all(issubclass(kind[0], np.ndarray | np.generic) for kind in kinds)
+    for i, kind in enumerate(kinds):
+        if arrays and kind[1:] != kinds[0][1:]:
+            raise DataError(
+                f"{label}: expected elements of one dtype and shape, but element{path} is "
+                f"{kinds[0][1]} of shape {kinds[0][2]} in element {first} and {kind[1]} of shape "
+                f"{kind[2]} in element {first + i}. Make them equal with a map before the batch.",
+                op=label,
+                number=first + i,
+            )
+    array = column.array.reshape(-1, size)
+    rows = np.empty(len(array), object)
+    for i, row in enumerate(array):
+        rows[i] = row
+    return ObjectColumn(rows)

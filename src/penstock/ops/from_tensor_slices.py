@@ -1,0 +1,96 @@
+"""`Dataset.from_tensor_slices`: the rows of arrays, never copied."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.blocks.block import Block
+from penstock.blocks.build import column_of_array
+from penstock.blocks.columns import Column, DenseColumn
+from penstock.blocks.spec import Spec
+from penstock.blocks.structure import Structure
+from penstock.errors import ArgumentError, ArgumentTypeError
+from penstock.graph.op import Op, Traits
+from penstock.graph.running import Context, Running
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FromTensorSlices(Op):
+    """The rows of arrays along their first axis."""
+
+    structure: Structure = field(repr=False)
+    tensors: tuple[NDArray[Any], ...] = field(repr=False)
+
+    name = "from_tensor_slices"
+    traits = Traits(random_access=True)
+
+    def __post_init__(self) -> None:
+        if not self.tensors:
+            raise ArgumentTypeError(self.fail("expected at least one array, got none."))
+        paths = self.structure.paths()
+        sizes = {}
+        for path, array in zip(paths, self.tensors, strict=True):
+            if array.ndim == 0:
+                raise ArgumentTypeError(
+                    self.fail(
+                        f"expected arrays with a first axis to slice, got the scalar {array!r} "
+                        f"at element{path}. Use from_tensors for one element."
+                    )
+                )
+            sizes[f"element{path}"] = len(array)
+        if len(set(sizes.values())) > 1:
+            raise ArgumentError(
+                self.fail(f"expected arrays of one length, got {sizes}. Cut them to the same length.")
+            )
+
+    def start(self, context: Context) -> Running:
+        return RunningSlices(self, context)
+
+    def find_spec(self) -> Spec | None:
+        columns = [column_of_array(array[:1]) for array in self.tensors]
+        return Spec(self.structure, [column.spec() for column in columns])
+
+    def find_cardinality(self) -> int:
+        return len(self.tensors[0])
+
+    def describe(self) -> str:
+        shapes = ", ".join(f"{array.dtype}{list(array.shape)}" for array in self.tensors)
+        return f"from_tensor_slices({shapes})"
+
+
+class RunningSlices(Running):
+    """Views of the user's arrays, read-only, so that nobody changes the data by accident."""
+
+    def __init__(self, op: FromTensorSlices, context: Context) -> None:
+        self._structure = op.structure
+        self._empty = context.empty
+        self._arrays = []
+        for array in op.tensors:
+            context.ledger.foreign(array)
+            view = array.view()
+            view.flags.writeable = False
+            self._arrays.append(view)
+        self._at = 0
+        self.size = op.cardinality
+
+    def pull(self, rows: int) -> Block | None:
+        rows = min(rows, self.size - self._at)
+        if rows <= 0:
+            return None
+        first = self._at
+        self._at += rows
+        columns = [column_of_array(array[first : self._at]) for array in self._arrays]
+        return Block(self._structure, columns, rows)
+
+    def gather(self, index: NDArray[np.int64]) -> Block:
+        columns = [self._gather(array, index) for array in self._arrays]
+        return Block(self._structure, columns, len(index))
+
+    def _gather(self, array: NDArray[Any], index: NDArray[np.int64]) -> Column:
+        if array.dtype.kind in "SUO":
+            return column_of_array(array[index])
+        return DenseColumn(array).take(index, self._empty)

@@ -1,0 +1,48 @@
+"""`prefetch`: elements made ready ahead of their use, by a thread that the engine puts here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from penstock.blocks.spec import Spec
+from penstock.graph import checks
+from penstock.graph.op import AUTOTUNE, Op, Traits
+from penstock.graph.running import Context, Running
+from penstock.options import parse_bytes
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Prefetch(Op):
+    """Keeps up to `buffer_size` elements, or bytes, ready."""
+
+    buffer_size: int | str
+
+    name = "prefetch"
+    traits = Traits(seam="prefetch")
+
+    def __post_init__(self) -> None:
+        if isinstance(self.buffer_size, str):
+            parse_bytes(self.buffer_size, self.fail("prefetch(buffer_size=)"))
+        else:
+            checks.count(self.buffer_size, "prefetch(buffer_size=)", least=0, also=(AUTOTUNE,))
+
+    @property
+    def rows(self) -> int | None:
+        """The most elements to keep ready; None where bytes, or nothing, were said."""
+        size = self.buffer_size
+        # tf.data takes 0 as "choose for me", as it does AUTOTUNE.
+        return None if isinstance(size, str) or size in (0, AUTOTUNE) else size
+
+    @property
+    def bytes(self) -> int | None:
+        """The most bytes to keep ready; None where elements, or nothing, were said."""
+        return parse_bytes(self.buffer_size) if isinstance(self.buffer_size, str) else None
+
+    def start(self, context: Context) -> Running:
+        raise AssertionError("the engine puts a seam here")
+
+    def find_spec(self) -> Spec | None:
+        return self.inputs[0].spec
+
+    def find_cardinality(self) -> int:
+        return self.inputs[0].cardinality

@@ -1,0 +1,71 @@
+"""`Dataset.range`: whole numbers in steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.blocks.block import Block
+from penstock.blocks.columns import DenseColumn
+from penstock.blocks.spec import Spec, TensorSpec
+from penstock.blocks.structure import LEAF
+from penstock.errors import ArgumentError
+from penstock.graph.op import Op, Traits
+from penstock.graph.running import Context, Running
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Range(Op):
+    """Whole numbers from `start` up to `stop`."""
+
+    start_at: int
+    stop: int
+    step: int
+    dtype: np.dtype[Any]
+
+    name = "range"
+    traits = Traits(random_access=True)
+
+    def __post_init__(self) -> None:
+        if self.step == 0:
+            raise ArgumentError(self.fail("expected a step other than 0, got 0."))
+
+    def start(self, context: Context) -> Running:
+        return RunningRange(self, context)
+
+    def find_spec(self) -> Spec:
+        return Spec(LEAF, [TensorSpec((), self.dtype)])
+
+    def find_cardinality(self) -> int:
+        return len(range(self.start_at, self.stop, self.step))
+
+
+class RunningRange(Running):
+    """Numbers made as they are asked for."""
+
+    def __init__(self, op: Range, context: Context) -> None:
+        self._op = op
+        self._empty = context.empty
+        self._at = 0
+        self.size = op.cardinality
+
+    def pull(self, rows: int) -> Block | None:
+        rows = min(rows, self.size - self._at)
+        if rows <= 0:
+            return None
+        op, first = self._op, self._at
+        self._at += rows
+        values = np.arange(
+            op.start_at + first * op.step, op.start_at + self._at * op.step, op.step, np.int64
+        )
+        return _block(values.astype(op.dtype, copy=False))
+
+    def gather(self, index: NDArray[np.int64]) -> Block:
+        return _block((index * self._op.step + self._op.start_at).astype(self._op.dtype))
+
+
+def _block(values: NDArray[Any]) -> Block:
+    return Block(LEAF, [DenseColumn(values)], len(values))

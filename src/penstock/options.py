@@ -1,0 +1,113 @@
+"""One frozen `Options`, passed from the dataset to its runs, never global."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+from dataclasses import dataclass
+
+from penstock.errors import ArgumentError, ArgumentTypeError
+
+PASSES = ("fuse_maps", "hoist_shuffle", "index_shuffle", "size_blocks")
+"""The optimizer's passes, by name."""
+
+_UNITS = {
+    "": 1,
+    "b": 1,
+    "k": 1000,
+    "kb": 1000,
+    "m": 1000**2,
+    "mb": 1000**2,
+    "g": 1000**3,
+    "gb": 1000**3,
+    "t": 1000**4,
+    "tb": 1000**4,
+    "kib": 1 << 10,
+    "mib": 1 << 20,
+    "gib": 1 << 30,
+    "tib": 1 << 40,
+}
+
+
+def parse_bytes(size: int | str, what: str = "a size") -> int:
+    """Read a number of bytes: `4096`, `"64MiB"`, `"1.5 GB"`.
+
+    >>> parse_bytes("64MiB")
+    67108864
+    """
+    if isinstance(size, bool) or not isinstance(size, int | str):
+        raise ArgumentTypeError(
+            f"{what}: expected a number of bytes or a text such as '64MiB', got {size!r}."
+        )
+    if isinstance(size, int):
+        count = float(size)
+    else:
+        match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", size)
+        if match is None or match[2].lower() not in _UNITS:
+            raise ArgumentError(
+                f"{what}: expected a number of bytes or a text such as '64MiB' or '1.5GB', "
+                f"got {size!r}."
+            )
+        count = float(match[1]) * _UNITS[match[2].lower()]
+    if not math.isfinite(count) or count < 1:
+        raise ArgumentError(f"{what}: expected at least one byte, got {size!r}.")
+    return int(count)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """How the runs of a dataset behave; attach with `Dataset.with_options`.
+
+    `memory`: the budget, in bytes or as text. `seed`: the seed of everything random that has none
+    of its own. `block_rows`: a fixed number of rows a block instead of a measured one.
+    `optimize`: True for all passes of the optimizer, False for none, or the names of some.
+    `scratch`: the folder for spilled data, instead of the system's.
+
+    >>> import penstock as ps
+    >>> ds = ps.Dataset.range(3).with_options(ps.Options(memory="64MiB"))
+    >>> ds.options().memory
+    '64MiB'
+    """
+
+    memory: int | str | None = None
+    seed: int | None = None
+    block_rows: int | None = None
+    optimize: bool | tuple[str, ...] | None = None
+    scratch: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.memory is not None:
+            parse_bytes(self.memory, "Options(memory=)")
+        if self.seed is not None and (isinstance(self.seed, bool) or not isinstance(self.seed, int)):
+            raise ArgumentTypeError(f"Options(seed=): expected an int, got {self.seed!r}.")
+        rows = self.block_rows
+        if rows is not None and (isinstance(rows, bool) or not isinstance(rows, int)):
+            raise ArgumentTypeError(f"Options(block_rows=): expected an int, got {rows!r}.")
+        if rows is not None and rows < 1:
+            raise ArgumentError(f"Options(block_rows=): expected at least 1, got {rows}.")
+        if not isinstance(self.optimize, bool | None):
+            object.__setattr__(self, "optimize", tuple(self.optimize))
+            unknown = sorted(set(self.optimize) - set(PASSES))
+            if unknown:
+                raise ArgumentError(
+                    f"Options(optimize=): no pass is called {unknown[0]!r}; "
+                    f"the passes are {', '.join(PASSES)}."
+                )
+
+    def merged(self, later: Options) -> Options:
+        """These options with every field that `later` sets taken from `later`."""
+        said = {
+            field.name: getattr(later, field.name)
+            for field in dataclasses.fields(later)
+            if getattr(later, field.name) is not None
+        }
+        return dataclasses.replace(self, **said)
+
+    def passes(self) -> tuple[str, ...]:
+        """The names of the optimizer's passes that are on."""
+        if self.optimize is None or self.optimize is True:
+            return PASSES
+        if self.optimize is False:
+            return ()
+        return self.optimize
