@@ -22,6 +22,7 @@ from penstock.ops.map import Map
 from penstock.ops.prefetch import Prefetch
 from penstock.ops.range import Range
 from penstock.options import Options
+from penstock.report.explain import Explanation, explain
 
 
 class Dataset(Pipeline):
@@ -48,7 +49,7 @@ class Dataset(Pipeline):
     @staticmethod
     def from_tensor_slices(tensors: Any) -> Dataset:
         """The rows of arrays along their first axis."""
-        structure = structure_of(tensors)
+        structure = structure_of(tensors, top=False)
         arrays = tuple(np.asarray(as_leaf(leaf)) for leaf in structure.flatten(tensors))
         return Dataset(FromTensorSlices(structure=structure, tensors=arrays))
 
@@ -79,6 +80,18 @@ class Dataset(Pipeline):
         return self._then(Prefetch(inputs=(self.op,), buffer_size=buffer_size))
 
     # Running
+
+    def explain(self, memory: int | str | None = None) -> Explanation:
+        """What will run: the pipeline as declared, as the optimizer leaves it, and why.
+
+        >>> import numpy as np
+        >>> ds = Dataset.from_tensor_slices(np.zeros((100, 8))).batch(10)
+        >>> print(ds.explain(memory="64MiB"))  # doctest: +ELLIPSIS
+        budget 64 MiB, blocks of about 1 MiB
+        ...
+        """
+        budget = resolve_budget(memory, self._options)
+        return explain(plan_of(self.op, self._options, budget), budget)
 
     def iterate(
         self, memory: int | str | None = None, seed: int | None = None, epoch: int | None = None

@@ -12,6 +12,8 @@ PenstockError
     └── FunctionError                the user's function raised; the cause is attached
 ```
 
+`LentWarning` (UserWarning) says that the user keeps many elements alive.
+
 Every message says what was expected, what came, where, and what to do.
 """
 
@@ -40,6 +42,10 @@ class CardinalityError(PenstockError, ValueError):
 
 class ClosedError(PenstockError, RuntimeError):
     """A run is used after its end."""
+
+
+class LentWarning(UserWarning):
+    """The user keeps more elements alive than the pipeline itself holds."""
 
 
 class ElementError(PenstockError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -68,11 +69,12 @@ class TensorSpec:
     @property
     def row_bytes(self) -> int | None:
         """The bytes of one leaf, where the spec alone tells."""
-        if self.shape is None or None in self.shape or self.dtype.itemsize == 0:
+        if self.shape is None or self.dtype.itemsize == 0 or self.dtype == OBJECT:
             return None
-        if self.dtype == OBJECT:
+        sizes = [size for size in self.shape if size is not None]
+        if len(sizes) < len(self.shape):
             return None
-        return int(np.prod(self.shape, dtype=np.int64)) * self.dtype.itemsize
+        return math.prod(sizes) * self.dtype.itemsize
 
     def accepts(self, value: Any) -> bool:
         """Whether a leaf agrees with this spec."""

@@ -7,8 +7,10 @@ from collections.abc import Iterator as AbstractIterator
 from types import TracebackType
 from typing import Any
 
+from penstock.engine.cancel import Cancelled
 from penstock.engine.run import Run
 from penstock.errors import ClosedError, ElementError
+from penstock.report.report import Report
 
 
 class Iterator(AbstractIterator[Any]):
@@ -36,7 +38,10 @@ class Iterator(AbstractIterator[Any]):
         if failed is not None:
             # Whoever keeps the error keeps this frame, which must not keep the run alive.
             del self
-            raise failed.with_traceback(None)
+            try:
+                raise failed.with_traceback(None)
+            finally:
+                del failed
         for element in self._rows:
             return element
         raise StopIteration
@@ -51,6 +56,8 @@ class Iterator(AbstractIterator[Any]):
             block = self._run.next_block()
         except ElementError as error:
             return error
+        except Cancelled:
+            raise ClosedError("This iteration was closed while it waited for an element.") from None
         except BaseException:
             self._finalizer()
             raise
@@ -59,6 +66,17 @@ class Iterator(AbstractIterator[Any]):
         else:
             self._rows = block.elements()
         return None
+
+    def report(self) -> Report:
+        """What each op has held, how long it took, and what it had to put up with.
+
+        >>> import penstock as ps
+        >>> with ps.Dataset.range(100).batch(10).iterate(memory="16MiB") as it:
+        ...     batches = list(it)
+        >>> [(op.name, op.elements) for op in it.report().ops]
+        [('range', 100), ('batch', 10)]
+        """
+        return self._run.report()
 
     def close(self) -> None:
         """End the run now and give everything back. May be called more than once."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import threading
 from collections import deque
 from time import perf_counter
-from typing import Any, Protocol
+from typing import Protocol
 
 from penstock.blocks.block import Block
 from penstock.engine.cancel import Cancel, Cancelled
@@ -47,6 +48,8 @@ class Prefetch(Running):
         self._stop = context.cancel = Cancel(context.cancel)
         self._upstream = context.input()
         self._thread: threading.Thread | None = None
+        self._busy = False
+        self._left_alone = False
         self._ended = False
 
     def pull(self, rows: int) -> Block | None:
@@ -56,6 +59,7 @@ class Prefetch(Running):
             self._thread = threading.Thread(
                 target=self._produce, name=f"penstock-{self._context.label}", daemon=True
             )
+            self._busy = True
             self._thread.start()
         with self._changed:
             began = perf_counter()
@@ -74,42 +78,58 @@ class Prefetch(Running):
                 self._ready_bytes -= head.nbytes
             self._changed.notify_all()
         if isinstance(head, BaseException):
-            raise head
+            try:
+                raise head
+            finally:
+                del head  # an error that is a variable of its own frame would keep it alive
         self._ended = head is None
         return head
 
     def _produce(self) -> None:
         """Runs in the thread until the end, an error that breaks the source, or `close`."""
+        with contextlib.suppress(Cancelled):
+            self._fill()
+        with self._changed:
+            self._busy = False
+            left_alone = self._left_alone
+        if left_alone:
+            self._upstream.close()
+
+    def _fill(self) -> None:
         demand = Demand(self._context.rows_for, self._context.options.block_rows)
-        item: Any = ()
-        while item is not None:
-            with self._changed:
-                while not self._has_room() and not self._stop.is_set():
-                    self._changed.wait()
-                if self._stop.is_set():
-                    return
-                most = max(1, self._rows - self._ready_rows)
-            item = self._next(demand, most)
-            if isinstance(item, Cancelled):
+        while self._wait_for_room():
+            most = max(1, self._rows - self._ready_rows)
+            if not self._hand_over(self._next(demand, most)):
                 return
-            with self._changed:
-                if isinstance(item, Block):
-                    self._ready_rows += item.rows
-                    self._ready_bytes += item.nbytes
-                    self._largest = max(self._largest, item.nbytes)
-                self._queue.append(item)
-                self._changed.notify_all()
-            if isinstance(item, BaseException) and not isinstance(item, ElementError):
-                return
+
+    def _wait_for_room(self) -> bool:
+        """Whether there is room for more; False when the run is to end."""
+        with self._changed:
+            while not self._has_room() and not self._stop.is_set():
+                self._changed.wait()
+        return not self._stop.is_set()
 
     def _next(self, demand: Demand, most: int) -> Block | BaseException | None:
         try:
             block = demand.pull(self._upstream, most)
+        except Cancelled:
+            raise
         except BaseException as error:  # handed over, and raised where the user can see it
             return error
         if block is not None:
             self._context.account.take_over(block)
         return block
+
+    def _hand_over(self, item: Block | BaseException | None) -> bool:
+        """Put a block, an error or the end into the queue; whether more is to come."""
+        with self._changed:
+            if isinstance(item, Block):
+                self._ready_rows += item.rows
+                self._ready_bytes += item.nbytes
+                self._largest = max(self._largest, item.nbytes)
+            self._queue.append(item)
+            self._changed.notify_all()
+        return isinstance(item, Block | ElementError)
 
     def _has_room(self) -> bool:
         if not self._queue:
@@ -131,7 +151,12 @@ class Prefetch(Running):
             if thread.is_alive():
                 _interrupt(thread)
                 thread.join(GRACE)
-        self._queue.clear()
+        with self._changed:
+            self._queue.clear()
+            if self._busy:
+                # Stuck where Python cannot reach it: the thread closes its inputs when it comes back.
+                self._left_alone = True
+                self._context.leave(self._upstream)
 
 
 def _interrupt(thread: threading.Thread) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from time import perf_counter
 
 from penstock.blocks.block import Block
 from penstock.engine.cancel import Cancel
 from penstock.engine.demand import Demand
+from penstock.engine.lent import LentWatch, holders
 from penstock.engine.meter import Meter
 from penstock.engine.prefetch import Prefetch
 from penstock.engine.stage import Seam, Stage, StageContext, start
@@ -18,6 +20,7 @@ from penstock.kernels.bits import mix
 from penstock.memory.ledger import Ledger
 from penstock.memory.pool import Pool, return_free_memory
 from penstock.memory.spill import Scratch
+from penstock.report.report import OpReport, Report
 
 TRIM_ABOVE = 4 << 20
 """A run that has held more than this asks the C library for its free pages at the end."""
@@ -43,12 +46,16 @@ class Run:
         context = StageContext(self, plan.root, epoch=mix(epoch), cancel=self.cancel)
         self.root: Stage = start(context)
         self._demand = Demand(context.rows_for, plan.options.block_rows)
+        self._lent = LentWatch(self.ledger)
+        self._began = perf_counter()
+        self._seconds = 0.0
 
     def next_block(self) -> Block | None:
         """The next block for the user, on the ledger as lent."""
         block = self._demand.pull(self.root)
         if block is not None:
             self.ledger.lend(block)
+            self._lent.look()
         return block
 
     def scratch(self) -> Scratch:
@@ -62,12 +69,46 @@ class Run:
         """The plan of a dataset that a user's function returned."""
         return plan_of(pipeline.op, self.plan.options).root
 
+    def report(self) -> Report:
+        """The run so far, or as it was at its end, in numbers."""
+        self.ledger.settle()
+        ops = []
+        for node in self.plan.root.walk():
+            label = self.labels[node.index]
+            meter = self.meters.get(label, Meter())
+            account = self.ledger.account(label)
+            ops.append(
+                OpReport(
+                    name=label,
+                    declared=node.op.describe(),
+                    elements=meter.elements,
+                    failed=meter.failed,
+                    held=account.held,
+                    peak=account.peak,
+                    seconds=max(meter.seconds - meter.waited, 0.0),
+                    notes=tuple(meter.notes),
+                )
+            )
+        return Report(
+            budget=self.ledger.budget,
+            held=self.ledger.held,
+            peak=self.ledger.peak,
+            seconds=self._seconds if self.closed else perf_counter() - self._began,
+            lent_elements=self.ledger.lent_elements,
+            lent_bytes=self.ledger.lent,
+            holders=tuple(holders(self.ledger)),
+            idle=self.ledger.account("pool").held,
+            ops=tuple(ops),
+            changes=self.plan.changes,
+        )
+
     def close(self) -> None:
         """End the run: no thread, file or byte of it is left. May be called from any thread, often."""
         with self._closing:
             if self.closed:
                 return
             self.closed = True
+        self._seconds = perf_counter() - self._began
         self.cancel.set()
         try:
             self.root.close()

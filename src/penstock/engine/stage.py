@@ -98,7 +98,8 @@ class StageContext(Context):
         self.options = run.plan.options
         self.block_bytes = run.plan.block_bytes
         self._nested_in = nested_in
-        self._below = below
+        # A seam's input runs on another thread, and its time is not the seam's waiting.
+        self._below = None if below is None or below.node.op.traits.seam else below
         self._inputs: list[Stage] = []
         if nested_in is None:
             self.label = run.labels[node.index]
@@ -128,7 +129,6 @@ class StageContext(Context):
             self.run.nested_plan(pipeline),
             epoch=mix(self.epoch, self.node.index, number),
             cancel=self.cancel,
-            below=self,
             nested_in=self,
         )
         return self._start(context)
@@ -168,6 +168,10 @@ class StageContext(Context):
         """Tell the op below how long it has waited for this one."""
         if self._below is not None:
             self._below.meter.waited += seconds
+
+    def leave(self, stage: Stage) -> None:
+        """Do not close `stage` together with this op: somebody else will."""
+        self._inputs.remove(stage)
 
     def close_inputs(self) -> None:
         """Close what this op has started, and has not closed itself."""

@@ -88,6 +88,10 @@ class Op(ABC):
         """This map and the map below it in one."""
         raise TypeError(f"{self.name} does not fuse with {below.name} ({index}, {below_index})")
 
+    def ways(self) -> str:
+        """How the op will run and why, for `explain()`; nothing where there is but one way."""
+        return ""
+
     def arguments(self) -> dict[str, Any]:
         """What the user said, for `explain()` and messages."""
         hidden = {"inputs", "site"}

@@ -83,7 +83,8 @@ def _rows_no_larger(node: Node) -> bool:
         return True  # the shuffle will hold numbers, no rows at all
     before = node.inputs[0].op.spec
     after = node.op.spec
-    small, large = before and before.row_bytes, after and after.row_bytes
+    small = None if before is None else before.row_bytes
+    large = None if after is None else after.row_bytes
     return small is not None and large is not None and small <= large
 
 

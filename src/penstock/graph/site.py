@@ -10,7 +10,7 @@ _INSIDE = "penstock"
 
 
 def _is_inside(frame: FrameType) -> bool:
-    name = frame.f_globals.get("__name__", "")
+    name = str(frame.f_globals.get("__name__", ""))
     return name == _INSIDE or name.startswith(_INSIDE + ".") or name == "dataclasses"
 
 

@@ -51,10 +51,10 @@ def _cgroup_limits(root: Path) -> Iterator[int]:
     for line in lines:
         _, controllers, path = line.split(":", 2)
         if controllers == "":
-            mounts = ("sys/fs/cgroup", "sys/fs/cgroup/unified")
+            mounts = ["sys/fs/cgroup", "sys/fs/cgroup/unified"]
             name = "memory.max"
         elif "memory" in controllers.split(","):
-            mounts = ("sys/fs/cgroup/memory",)
+            mounts = ["sys/fs/cgroup/memory"]
             name = "memory.limit_in_bytes"
         else:
             continue

@@ -39,28 +39,45 @@ class Account:
         self.held = 0
         self.peak = 0
         self.floor = 0
+        self.reserved = 0
+        self.flight_peak = 0
+        """The most bytes of watched buffers at one time: what the op is going to need again."""
 
     def request(self, size: int) -> bool:
-        """Reserve `size` bytes if the budget has room for them beside every other op's floor."""
-        with self.ledger._settled():
-            if self.ledger._room(self) < size:
-                self.ledger._evict(size)
-                if self.ledger._room(self) < size:
-                    return False
-            self._add(size)
+        """Reserve `size` bytes if the budget has room for them beside what is needed in flight."""
+        ledger = self.ledger
+        with ledger._settled():
+            if ledger._spare() < size:
+                return False
+            if ledger.held + size > ledger.budget:
+                ledger._evict(size)
+            self._reserve(size)
             return True
 
     def require(self, size: int, remedy: str) -> None:
         """Reserve `size` bytes that one element needs; `BudgetError` if it cannot fit."""
         with self.ledger._settled():
             self._need(size, remedy)
-            self._add(size)
+        self.ledger.make_room(size)
+        with self.ledger._settled():
+            self._reserve(size)
 
     def need(self, size: int, remedy: str) -> None:
         """Say that one element needs `size` bytes in this op; `BudgetError` if it cannot fit."""
         if size > self.floor:
             with self.ledger._settled():
                 self._need(size, remedy)
+            self.ledger.make_room(size)
+
+    def expect(self, size: int) -> None:
+        """Say that about `size` bytes will be in flight, so that no reservation takes their room."""
+        with self.ledger._settled():
+            self.flight_peak = max(self.flight_peak, size)
+
+    def over(self) -> int:
+        """How many reserved bytes are to be given back: more is in flight than when they were granted."""
+        with self.ledger._settled():
+            return min(self.reserved, max(0, -self.ledger._spare()))
 
     def _need(self, size: int, remedy: str) -> None:
         ledger = self.ledger
@@ -73,12 +90,23 @@ class Account:
                 f"ds.iterate(memory=...), ps.Options(memory=...) or PENSTOCK_MEMORY."
             )
         self.floor = max(self.floor, size)
-        ledger._evict(size)
 
     def release(self, size: int) -> None:
         """Give back `size` reserved bytes."""
         with self.ledger._settled():
-            self._add(-size)
+            self._reserve(-size)
+
+    def keep(self, block: Block) -> None:
+        """Say that the buffers of `block` are reserved by number, so they are not counted again."""
+        with self.ledger._settled():
+            for buffer in block.buffers():
+                self.ledger._keep(owner_of(buffer), self)
+
+    def unkeep(self, block: Block) -> None:
+        """Say that the bytes of `block` are released; views of it that others have are watched now."""
+        with self.ledger._settled():
+            for buffer in block.buffers():
+                self.ledger._unkeep(owner_of(buffer))
 
     def adopt(self, block: Block) -> None:
         """Watch the buffers of `block` that nobody watches yet, on this account."""
@@ -99,19 +127,27 @@ class Account:
     def _add(self, size: int) -> None:
         self.held += size
         self.peak = max(self.peak, self.held)
+        self.flight_peak = max(self.flight_peak, self.held - self.reserved)
         self.ledger._add(size)
+
+    def _reserve(self, size: int) -> None:
+        self.reserved += size
+        self.ledger.reserved += size
+        self._add(size)
 
 
 class _Entry:
-    """One watched buffer."""
+    """One watched buffer; a kept one has a size of 0, since its bytes are reserved."""
 
-    __slots__ = ("account", "freed", "lent", "ref", "size")
+    __slots__ = ("account", "elements", "freed", "kept", "lent", "ref", "size")
 
     def __init__(self, ref: Any, account: Account, size: int) -> None:
         self.ref = ref
         self.account = account
         self.size = size
         self.lent = False
+        self.kept = False
+        self.elements = 0
         self.freed: Callable[[], None] | None = None
 
 
@@ -122,11 +158,14 @@ class Ledger:
         self.budget = budget
         self.accounts: dict[str, Account] = {}
         self.held = 0
+        self.reserved = 0
         self.peak = 0
         self.lent = 0
         self.lent_peak = 0
-        self.lent_count = 0
+        self.lent_elements = 0
         self.evictors: list[Callable[[int], int]] = []
+        self.keepers: list[Callable[[int], None]] = []
+        """Those who can give back reserved bytes when asked, by putting rows on disk."""
         self._lock = threading.RLock()
         self._watched: dict[int, _Entry] = {}
         self._foreign: set[int] = set()
@@ -147,20 +186,37 @@ class Ledger:
 
     def lend(self, block: Block) -> None:
         """Say that the user now has `block`: its buffers leave the budget until they are dropped."""
+        elements = block.rows
         with self._settled():
             for buffer in block.buffers():
                 entry = self._watched.get(id(owner_of(buffer)))
                 if entry is not None and not entry.lent:
-                    entry.account._add(-entry.size)
                     entry.lent = True
-                    self.lent += entry.size
-                    self.lent_count += 1
-                    self.lent_peak = max(self.lent_peak, self.lent)
+                    # A block's rows are counted once, with the first of its buffers.
+                    entry.elements, elements = elements, 0
+                    if not entry.kept:
+                        entry.account._add(-entry.size)
+                        self._lend(entry)
 
     def room(self, account: Account) -> int:
-        """The bytes that `account` could still reserve."""
+        """The bytes that `account` could still have in flight."""
         with self._settled():
             return self._room(account)
+
+    def make_room(self, size: int) -> None:
+        """See to it that `size` more bytes fit the budget, if what is idle or reserved can go."""
+        with self._settled():
+            if self.held + size <= self.budget:
+                return
+            self._evict(size)
+            over = self.held + size - self.budget
+        # Without the lock: a keeper has one of its own, and does not wait for it.
+        for keeper in list(self.keepers) if over > 0 else ():
+            keeper(over)
+            with self._settled():
+                over = self.held + size - self.budget
+            if over <= 0:
+                return
 
     def settle(self) -> None:
         """Work off the notes of buffers that have died, so that the figures are up to date."""
@@ -183,7 +239,7 @@ class Ledger:
     def lent_arrays(self) -> list[NDArray[Any]]:
         """The buffers that the user has now."""
         with self._settled():
-            arrays = [entry.ref() for entry in self._watched.values() if entry.lent]
+            arrays = [entry.ref() for entry in self._watched.values() if entry.lent and not entry.kept]
         return [array for array in arrays if array is not None]
 
     def _settled(self) -> threading.RLock:
@@ -193,9 +249,11 @@ class Ledger:
                 entry = self._watched.pop(self._dead.popleft(), None)
                 if entry is None:
                     continue
-                if entry.lent:
+                if entry.kept:
+                    pass
+                elif entry.lent:
                     self.lent -= entry.size
-                    self.lent_count -= 1
+                    self.lent_elements -= entry.elements
                 else:
                     entry.account._add(-entry.size)
                 if entry.freed is not None:
@@ -206,11 +264,49 @@ class Ledger:
         key = id(owner)
         if key in self._watched or key in self._foreign:
             return
-        dead = self._dead
-        ref = weakref.ref(owner, lambda _: dead.append(key))
         size = buffer_bytes(owner)
-        self._watched[key] = _Entry(ref, account, size)
+        self._watched[key] = _Entry(self._ref(owner), account, size)
         account._add(size)
+
+    def _keep(self, owner: NDArray[Any], account: Account) -> None:
+        key = id(owner)
+        if key in self._foreign:
+            return
+        entry = self._watched.get(key)
+        if entry is None:
+            entry = self._watched[key] = _Entry(self._ref(owner), account, 0)
+        elif not entry.lent:
+            entry.account._add(-entry.size)
+        entry.account, entry.size, entry.kept = account, 0, True
+
+    def _unkeep(self, owner: NDArray[Any]) -> None:
+        entry = self._watched.get(id(owner))
+        if entry is None or not entry.kept:
+            return
+        entry.size, entry.kept = buffer_bytes(owner), False
+        if entry.lent:
+            self._lend(entry)
+        else:
+            entry.account._add(entry.size)
+
+    def _lend(self, entry: _Entry) -> None:
+        self.lent += entry.size
+        self.lent_elements += entry.elements
+        self.lent_peak = max(self.lent_peak, self.lent)
+
+    def _ref(self, owner: NDArray[Any]) -> weakref.ref[NDArray[Any]]:
+        dead, key = self._dead, id(owner)
+        return weakref.ref(owner, lambda _: dead.append(key))
+
+    def _spare(self) -> int:
+        """What the budget has beside all that is reserved and all that is needed in flight."""
+        pool = self.accounts.get("pool")
+        flight = sum(
+            max(account.floor, account.flight_peak)
+            for account in self.accounts.values()
+            if account is not pool  # what is idle there goes when it is asked for
+        )
+        return self.budget - self.reserved - flight
 
     def _room(self, account: Account) -> int:
         kept_free = sum(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import bisect
 import os
 import tempfile
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +24,37 @@ class Scratch:
         self._file = tempfile.TemporaryFile(dir=self.folder, prefix="penstock-", buffering=0)  # noqa: SIM115
         self._fd = self._file.fileno()
         self.end = 0
+        self._free: list[tuple[int, int]] = []  # offset and size, by offset, no two adjacent
+        self._lock = threading.Lock()
 
-    def extend(self, size: int) -> int:
-        """Set `size` bytes aside at the end; the offset where they begin."""
-        start = self.end
-        self.end += size
-        return start
+    def allocate(self, size: int) -> int:
+        """Set `size` bytes aside; the offset where they begin."""
+        with self._lock:
+            for i, (start, room) in enumerate(self._free):
+                if room >= size:
+                    rest = [(start + size, room - size)] if room > size else []
+                    self._free[i : i + 1] = rest
+                    return start
+            start, self.end = self.end, self.end + size
+            return start
+
+    def free(self, offset: int, size: int) -> None:
+        """Give back bytes that were set aside, for the next who needs some."""
+        with self._lock:
+            if size <= 0 or self._file.closed:
+                return
+            at = bisect.bisect(self._free, (offset, 0))
+            if at < len(self._free) and self._free[at][0] == offset + size:
+                size += self._free.pop(at)[1]
+            if at and sum(self._free[at - 1]) == offset:
+                at -= 1
+                offset, before = self._free.pop(at)
+                size += before
+            if offset + size == self.end:
+                self.end = offset
+                os.ftruncate(self._fd, offset)
+            else:
+                self._free.insert(at, (offset, size))
 
     def write(self, offset: int, array: NDArray[Any]) -> None:
         """Write an array's bytes at `offset`."""
@@ -52,11 +79,6 @@ class Scratch:
             if got == 0:
                 raise PenstockError(f"The scratch file in {self.folder} was cut short.")
             done += got
-
-    def clear(self) -> None:
-        """Forget everything written, and give the disk space back."""
-        os.ftruncate(self._fd, 0)
-        self.end = 0
 
     def close(self) -> None:
         """Close the file, which removes it."""

@@ -33,8 +33,8 @@ class Range(Op):
         if self.step == 0:
             raise ArgumentError(self.fail("expected a step other than 0, got 0."))
 
-    def start(self, context: Context) -> Running:
-        return RunningRange(self, context)
+    def start(self, context: Context) -> Running:  # noqa: ARG002
+        return RunningRange(self)
 
     def find_spec(self) -> Spec:
         return Spec(LEAF, [TensorSpec((), self.dtype)])
@@ -46,9 +46,8 @@ class Range(Op):
 class RunningRange(Running):
     """Numbers made as they are asked for."""
 
-    def __init__(self, op: Range, context: Context) -> None:
+    def __init__(self, op: Range) -> None:
         self._op = op
-        self._empty = context.empty
         self._at = 0
         self.size = op.cardinality
 
@@ -59,7 +58,7 @@ class RunningRange(Running):
         op, first = self._op, self._at
         self._at += rows
         values = np.arange(
-            op.start_at + first * op.step, op.start_at + self._at * op.step, op.step, np.int64
+            op.start_at + first * op.step, op.start_at + self._at * op.step, op.step, dtype=np.int64
         )
         return _block(values.astype(op.dtype, copy=False))
 

@@ -1,0 +1,124 @@
+"""`python -m benchmarks`: run the works, print the tables and write RESULTS.md."""
+
+import argparse
+import importlib.util
+import sys
+from pathlib import Path
+
+from benchmarks import flat, machine, measure, memory, report, speed
+from benchmarks.declare import MODULES, Peer, Work
+from benchmarks.measure import Seen
+from benchmarks.memory.pipeline import Pipeline
+
+ROUNDS = 3
+SLOW_PASS = 2.0
+RESULTS = Path(__file__).parent / "RESULTS.md"
+
+
+def main() -> int:
+    """Run what was asked for; the exit status says whether everything ran."""
+    options = arguments()
+    results = report.Results(machine.describe())
+    for work in (each for each in speed.WORKS if wanted(options.only, "speed", each.name)):
+        results.speed[work] = run_speed(work, options.quick)
+        print("\n".join(report.speed_section(work, results.speed[work])), flush=True)
+    for pipeline in memory.PIPELINES:
+        if wanted(options.only, "memory", pipeline.name):
+            results.memory[pipeline] = run_memory(pipeline, options.quick)
+    for name in flat.WORKS:
+        if wanted(options.only, "flat", name):
+            progress(f"flat: {name}")
+            results.flat[flat.WORKS[name]] = measure.points(name)
+    text = report.write(results)
+    print(text)
+    whole = not options.only and not options.quick
+    if options.output or whole:
+        (options.output or RESULTS).write_text(text)
+    return 1 if results.trouble() else 0
+
+
+def arguments() -> argparse.Namespace:
+    """Read the command line."""
+    names = [*(work.name for work in speed.WORKS), *(each.name for each in memory.PIPELINES)]
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument(
+        "--quick", action="store_true", help="one round, Penstock and tf.data only, no cgroup"
+    )
+    parser.add_argument(
+        "--only",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="speed, memory, flat, or one of: " + ", ".join([*names, *flat.WORKS]),
+    )
+    parser.add_argument(
+        "--output",
+        type=Path,
+        help="write here instead of RESULTS.md (which only a whole run replaces)",
+    )
+    options = parser.parse_args()
+    known = {"speed", "memory", "flat", *names, *flat.WORKS}
+    for name in options.only:
+        if name not in known:
+            parser.error(f"nothing is called {name!r}; there are {', '.join(sorted(known))}")
+    return options
+
+
+def wanted(only: list[str], kind: str, name: str) -> bool:
+    """Whether a work was asked for."""
+    return not only or kind in only or name in only
+
+
+def run_speed(work: Work, quick: bool) -> dict[Peer, Seen]:
+    """Run every peer of a work, round after round, so that a slow moment hits all alike."""
+    peers = [peer for peer in work.peers if installed(peer.library)]
+    if quick:
+        peers = [peer for peer in peers if peer.library in ("penstock", "tf.data")]
+    results: dict[Peer, Seen] = {}
+    for number in range(1 if quick else ROUNDS):
+        for peer in peers:
+            before = results.get(peer)
+            if before is not None and (before.trouble or (before.first or 0) > SLOW_PASS):
+                continue
+            progress(f"{work.name}, round {number + 1}: {peer.name}")
+            results[peer] = together(before, measure.child("speed", work.name, peer.name))
+    return results
+
+
+def together(before: Seen | None, now: Seen) -> Seen:
+    """Join two runs of the same peer: all passes, the earliest first pass, the higher peak."""
+    if before is None:
+        return now
+    return Seen(
+        first=before.first,
+        passes=before.passes + now.passes,
+        peak=max(before.peak, now.peak),
+        trouble=now.trouble,
+    )
+
+
+def run_memory(pipeline: Pipeline, quick: bool) -> tuple[Seen, Seen, Seen | None]:
+    """Run a pipeline as Penstock, as tf.data, and as Penstock inside a cgroup."""
+    progress(f"{pipeline.name}: penstock")
+    penstock = measure.child("memory", pipeline.name, "penstock")
+    progress(f"{pipeline.name}: tf.data")
+    tf_data = Seen(trouble="not installed")
+    if installed("tf.data"):
+        tf_data = measure.child("memory", pipeline.name, "tf.data")
+    progress(f"{pipeline.name}: penstock in a cgroup")
+    return penstock, tf_data, None if quick else measure.inside_cgroup(pipeline)
+
+
+def installed(library: str) -> bool:
+    """Whether a library can be loaded at all."""
+    return importlib.util.find_spec(MODULES[library][0]) is not None
+
+
+def progress(text: str) -> None:
+    """Say on a terminal what runs now."""
+    if sys.stderr.isatty():
+        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,98 @@
+"""One child, from start to end: what the parent saw of it."""
+
+from dataclasses import dataclass, field
+
+from benchmarks import cgroup as cgroups
+from benchmarks import procfs
+from benchmarks.memory.pipeline import Pipeline, bound
+from benchmarks.watch import Watch
+
+
+@dataclass
+class Seen:
+    """What one child did: seconds of its passes, bytes over idle, and how it ended."""
+
+    first: float | None = None
+    passes: list[float] = field(default_factory=list)
+    peak: int = 0
+    after_close: int = 0
+    refusal: str = ""
+    trouble: str = ""
+    killed: bool = False
+
+    @property
+    def best(self) -> float | None:
+        """The quickest timed pass; the first pass where it was too long to repeat."""
+        return min(self.passes, default=self.first)
+
+
+def child(
+    kind: str, name: str, peer: str, group: cgroups.Cgroup | None = None, room: int = 0
+) -> Seen:
+    """Run one child; with `group`, limit it to what is charged when idle and `room` bytes more."""
+    seen = Seen()
+    idle = 0
+    with Watch([kind, name, peer]) as watch:
+        for event in watch.events():
+            match event["event"]:
+                case "started":
+                    if group is not None:
+                        group.add(watch.pid)
+                case "idle":
+                    idle = watch.forget()
+                    if group is not None:
+                        group.limit(group.charged() + room)
+                case "pass" if event["first"]:
+                    seen.first = event["seconds"]
+                case "pass":
+                    seen.passes.append(event["seconds"])
+                case "refused":
+                    seen.refusal = event["reason"]
+                case "done" | "closed":
+                    seen.peak = watch.highest() - idle
+                    seen.after_close = watch.memory() - idle
+            if event["event"] in ("started", "idle", "done", "closed"):
+                watch.reply()
+        status = watch.close()
+        if watch.timed_out:
+            seen.trouble = "took too long"
+        elif status != 0:
+            seen.trouble = watch.complaint() or f"ended with status {status}"
+    if group is not None:
+        seen.killed = group.kills() > 0
+    return seen
+
+
+def inside_cgroup(pipeline: Pipeline) -> Seen | None:
+    """Run a pipeline of Penstock in a cgroup of just its bound; None where there can be none."""
+    group = cgroups.make("penstock-bench")
+    if group is None:
+        return None
+    try:
+        return child("memory", pipeline.name, "penstock", group, bound(pipeline.budget))
+    finally:
+        group.remove()
+
+
+@dataclass(frozen=True)
+class Point:
+    """A process at one moment of the flat work."""
+
+    count: int
+    memory: int
+    threads: int
+    descriptors: int
+
+
+def points(name: str) -> tuple[list[Point], str]:
+    """Run one flat work and look at it whenever it asks to be looked at."""
+    found = []
+    with Watch(["flat", name, "penstock"]) as watch:
+        for event in watch.events():
+            if event["event"] == "point":
+                threads, descriptors = procfs.threads(watch.pid), procfs.descriptors(watch.pid)
+                found.append(Point(event["count"], watch.memory(), threads, descriptors))
+            watch.reply()
+        status = watch.close()
+        trouble = "took too long" if watch.timed_out else watch.complaint() if status else ""
+    return found, trouble

@@ -1,0 +1,77 @@
+"""RESULTS.md, whole: what was measured and how, then the tables."""
+
+from dataclasses import dataclass, field
+
+from benchmarks import tables
+from benchmarks.declare import Peer, Work
+from benchmarks.measure import Point, Seen
+from benchmarks.memory.pipeline import Pipeline
+
+HEAD = """# Results
+
+Written by `make bench`; how it is measured stands in [README.md](README.md).
+"""
+
+SPEED = """
+## Speed
+
+How many times as fast as tf.data, in the same run; more than 1 is faster. *Fastest tf.data* is the
+fastest of all its forms listed below; *best* is the form of its performance guide, *naive* the one
+of its tutorials.
+"""
+
+MEMORY = """
+## Memory
+
+Peak resident memory over the idle process in MiB, seen from outside. The bound is the budget, a
+tenth of it, and 24 MiB; tf.data gets the same budget as `autotune.ram_budget`. In the cgroup, the
+same Penstock pipeline runs under a limit of what was charged when idle plus the bound.
+"""
+
+FLAT = """
+## Over many runs
+"""
+
+
+@dataclass
+class Results:
+    """Everything that one call of the benchmarks saw."""
+
+    machine: list[str]
+    speed: dict[Work, dict[Peer, Seen]] = field(default_factory=dict)
+    memory: dict[Pipeline, tuple[Seen, Seen, Seen | None]] = field(default_factory=dict)
+    flat: dict[str, tuple[list[Point], str]] = field(default_factory=dict)
+
+    def trouble(self) -> list[str]:
+        """Say which of our own works did not run to their end."""
+        speed = [
+            f"{work.name} {peer.name}: {seen.trouble}"
+            for work, peers in self.speed.items()
+            for peer, seen in peers.items()
+            if seen.trouble
+        ]
+        memory = [
+            f"{pipeline.name}: {seen.trouble}"
+            for pipeline, (seen, _, _) in self.memory.items()
+            if seen.trouble
+        ]
+        return speed + memory + [trouble for _, trouble in self.flat.values() if trouble]
+
+
+def speed_section(work: Work, results: dict[Peer, Seen]) -> list[str]:
+    """The table of one work under its title."""
+    return ["", f"### {work.title}", "", *tables.speed(results)]
+
+
+def write(results: Results) -> str:
+    """Lay out everything that was measured."""
+    lines = [HEAD, *(f"- {fact}" for fact in results.machine)]
+    if results.speed:
+        lines += [SPEED, *tables.goals(results.speed)]
+        for work, peers in results.speed.items():
+            lines += speed_section(work, peers)
+    if results.memory:
+        lines += [MEMORY, *tables.memory(results.memory)]
+    if results.flat:
+        lines += [FLAT, *tables.flat(results.flat)]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,139 @@
+"""Numbers to Markdown: what RESULTS.md holds and what is printed."""
+
+from collections.abc import Sequence
+
+from benchmarks.declare import Peer, Work
+from benchmarks.measure import Point, Seen
+from benchmarks.memory.pipeline import MIB, SLACK, Pipeline, bound
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Lay out a Markdown table whose columns also line up as plain text."""
+    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    rule = ["-" * width for width in widths]
+    return [
+        "| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |"
+        for row in (head, rule, *rows)
+    ]
+
+
+def fastest(results: dict[Peer, Seen], library: str, forms: Sequence[str]) -> float | None:
+    """The best time of a library in some of its forms."""
+    times = [
+        seen.best
+        for peer, seen in results.items()
+        if peer.library == library and peer.form in forms and seen.best is not None
+    ]
+    return min(times, default=None)
+
+
+def ratio(base: float | None, seconds: float | None) -> str:
+    """How many times as fast as `base`."""
+    if base is None or seconds is None:
+        return "-"
+    times = base / seconds
+    return f"{times:.1f}" if times >= 0.95 else f"{times:.2f}"
+
+
+def speed(results: dict[Peer, Seen]) -> list[str]:
+    """One work: each peer's speed as a multiple of tf.data's, and what it held."""
+    every = fastest(results, "tf.data", ("naive", "best", "expert"))
+    guide = fastest(results, "tf.data", ("naive", "best"))
+    rows = [
+        [
+            peer.name,
+            ratio(every, seen.best),
+            ratio(guide, seen.best),
+            "-" if seen.best is None else f"{seen.best:.3f}",
+            "-" if seen.first is None else f"{seen.first:.3f}",
+            mebibytes(seen.peak),
+            seen.trouble or ("first pass counts" if not seen.passes else ""),
+        ]
+        for peer, seen in results.items()
+    ]
+    head = ["peer", "x fastest tf.data", "x tf.data best", "seconds", "first pass", "MiB", "note"]
+    return table(head, rows)
+
+
+def goals(results: dict[Work, dict[Peer, Seen]]) -> list[str]:
+    """All works in short: Penstock against tf.data, and what was asked for."""
+    rows = []
+    for work, peers in results.items():
+        own = fastest(peers, "penstock", ("",))
+        every = ratio(fastest(peers, "tf.data", ("naive", "best", "expert")), own)
+        guide = ratio(fastest(peers, "tf.data", ("naive", "best")), own)
+        naive = ratio(fastest(peers, "tf.data", ("naive",)), own)
+        rows.append([work.title, f"{work.goal:.0f}" if work.goal else "", every, guide, naive])
+    return table(["work", "goal", "x fastest tf.data", "x tf.data best", "x tf.data naive"], rows)
+
+
+def memory(rows: dict[Pipeline, tuple[Seen, Seen, Seen | None]]) -> list[str]:
+    """All pipelines: the bound, the peaks and what became of the run inside a cgroup."""
+    cells = [
+        [
+            pipeline.title,
+            mebibytes(pipeline.budget),
+            mebibytes(bound(pipeline.budget)),
+            peak(tf_data),
+            peak(penstock),
+            mebibytes(penstock.after_close),
+            verdict(pipeline, penstock),
+            survival(inside),
+            "-" if penstock.first is None else f"{penstock.first:.1f}",
+            "-" if tf_data.first is None else f"{tf_data.first:.1f}",
+        ]
+        for pipeline, (penstock, tf_data, inside) in rows.items()
+    ]
+    head = ["pipeline", "budget", "bound", "tf.data peak", "penstock peak", "after close"]
+    return table([*head, "verdict", "in a cgroup", "penstock s", "tf.data s"], cells)
+
+
+def verdict(pipeline: Pipeline, seen: Seen) -> str:
+    """Judge one run of Penstock."""
+    if seen.trouble:
+        return f"failed: {seen.trouble}"
+    if seen.refusal and not pipeline.refused:
+        return f"refused: {seen.refusal}"
+    if seen.peak > bound(pipeline.budget):
+        return "over the bound"
+    if seen.after_close > SLACK:
+        return "kept memory"
+    return "within (BudgetError)" if seen.refusal else "within"
+
+
+def survival(seen: Seen | None) -> str:
+    """Judge one run of Penstock inside its cgroup."""
+    if seen is None:
+        return "not possible here"
+    if seen.killed:
+        return "killed"
+    return "failed" if seen.trouble else "survived"
+
+
+def flat(results: dict[str, tuple[list[Point], str]]) -> list[str]:
+    """All points of the flat works."""
+    rows = [
+        [
+            work,
+            f"{point.count:,}",
+            mebibytes(point.memory),
+            str(point.threads),
+            str(point.descriptors),
+        ]
+        for work, (points, _) in results.items()
+        for point in points
+    ]
+    for work, (_, trouble) in results.items():
+        if trouble:
+            rows.append([work, "failed: " + trouble, "", "", ""])
+    return table(["work", "after", "RSS MiB", "threads", "descriptors"], rows)
+
+
+def peak(seen: Seen) -> str:
+    """The peak of a run, or why there is none."""
+    return "failed" if seen.trouble else mebibytes(seen.peak)
+
+
+def mebibytes(size: int) -> str:
+    """Whole mebibytes."""
+    return f"{size / MIB:.0f}"

@@ -1,0 +1,257 @@
+"""Rows kept in the order in which they came: in memory as far as the budget goes, then on disk."""
+
+from __future__ import annotations
+
+import bisect
+import mmap
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.blocks.block import Block
+from penstock.blocks.build import concat
+from penstock.blocks.columns import DenseColumn
+from penstock.blocks.pack import Packed, pack, unpack
+from penstock.kernels.spans import Empty
+from penstock.memory.ledger import Account
+from penstock.memory.spill import Scratch
+
+CHUNK = 256 << 10
+"""Blocks smaller than half of this are joined until they have half of it."""
+SPILLED = "keeps rows in a scratch file, to stay in the budget"
+
+
+class Chunk:
+    """Some consecutive rows: a block in memory, or its description and its place in the file."""
+
+    __slots__ = ("block", "first", "offset", "packed", "rows", "size")
+
+    def __init__(self, first: int, block: Block) -> None:
+        self.first = first
+        self.rows = block.rows
+        self.size = block.nbytes
+        self.block: Block | None = block
+        self.packed: Packed | None = None
+        self.offset = 0
+
+
+class RowLog:
+    """An append-only log of rows, numbered from 0, of which the oldest can be dropped.
+
+    What `account.request` refuses goes to `scratch()`. Another thread may ask it for memory at any
+    moment (`Ledger.keepers`); apart from that it belongs to one thread.
+    """
+
+    def __init__(
+        self,
+        account: Account,
+        scratch: Callable[[], Scratch],
+        empty: Empty = np.empty,
+        note: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self._account = account
+        self._scratch = scratch
+        self._empty = empty
+        self._note = note
+        self._chunks: list[Chunk] = []
+        self._lock = threading.Lock()
+        self._tail: list[Block] = []
+        self._tail_bytes = 0
+        self._chunked = 0  # rows in chunks; those after it are in the tail
+        self.first = 0
+        """The number of the first row that has not been dropped."""
+        self.rows = 0
+        """How many rows have been appended, those dropped since included."""
+        account.ledger.keepers.append(self._give_back)
+
+    def append(self, block: Block) -> None:
+        """Keep a copy of the rows of `block`."""
+        if block.rows == 0:
+            return
+        with self._lock:
+            self.rows += block.rows
+            size = block.nbytes
+            over = self._account.over()
+            if over:
+                self._spill(over)
+            if size >= CHUNK // 2:
+                self._close_tail()
+            if not self._granted(size):
+                self._close_tail()
+                self._add_chunk(block, in_memory=False)
+                return
+            copied = compact(block)
+            self._account.keep(copied)
+            self._tail.append(copied)
+            self._tail_bytes += size
+            if self._tail_bytes >= CHUNK // 2:
+                self._close_tail()
+
+    def _granted(self, size: int) -> bool:
+        if self._account.request(size):
+            return True
+        if size >= CHUNK // 2:
+            return False
+        # Small blocks are gathered in memory even now, in the place of a chunk that goes to disk:
+        # one by one they would make a file of crumbs.
+        self._spill(size)
+        return self._account.request(size)
+
+    def read(self, start: int, rows: int) -> Block:
+        """From 1 up to `rows` rows from number `start` on, read-only."""
+        with self._lock:
+            if not max(self.first, 0) <= start < self.rows or rows < 1:
+                raise IndexError(f"rows {start} to {start + rows} of {self.first} to {self.rows}")
+            if start >= self._chunked:
+                at = start - self._chunked
+                for part in self._tail:
+                    if at < part.rows:
+                        return read_only(part.slice(at, min(at + rows, part.rows)))
+                    at -= part.rows
+            number = bisect.bisect(self._chunks, start, key=lambda chunk: chunk.first) - 1
+            chunk = self._chunks[number]
+            at = start - chunk.first
+            return read_only(self._rows_of(chunk, at, min(at + rows, chunk.rows)))
+
+    def _rows_of(self, chunk: Chunk, start: int, stop: int) -> Block:
+        if chunk.block is not None:
+            return chunk.block.slice(start, stop)
+        assert chunk.packed is not None
+        scratch, base = self._scratch(), chunk.offset
+        return unpack(
+            chunk.packed,
+            lambda offset, out: scratch.read(base + offset, out),
+            start,
+            stop,
+            self._empty,
+        )
+
+    def drop_before(self, row: int) -> None:
+        """Forget the rows before number `row`; their memory is given back a chunk at a time."""
+        with self._lock:
+            self.first = max(self.first, min(row, self.rows))
+            count = 0
+            while count < len(self._chunks):
+                chunk = self._chunks[count]
+                if chunk.first + chunk.rows > self.first:
+                    break
+                self._drop(chunk)
+                count += 1
+            del self._chunks[:count]
+            while self._tail and self._chunked + self._tail[0].rows <= self.first:
+                self._chunked += self._tail[0].rows
+                self._release(self._tail.pop(0))
+            if not self._tail:
+                self._tail_bytes = 0
+
+    def clear(self) -> None:
+        """Forget all rows; numbers go on."""
+        self.drop_before(self.rows)
+
+    def close(self) -> None:
+        """Forget all rows, and be asked for memory no more."""
+        keepers = self._account.ledger.keepers
+        if self._give_back in keepers:
+            keepers.remove(self._give_back)
+        self.clear()
+
+    def _add_chunk(self, block: Block, *, in_memory: bool) -> None:
+        chunk = Chunk(self._chunked, block)
+        if not in_memory:
+            self._write(chunk, block)
+        self._chunks.append(chunk)
+        self._chunked += block.rows
+
+    def _close_tail(self) -> None:
+        """Make one chunk of the small blocks at the end."""
+        parts, self._tail, self._tail_bytes = self._tail, [], 0
+        if not parts:
+            return
+        joined = parts[0] if len(parts) == 1 else compact(concat(parts))
+        if joined is not parts[0]:
+            for part in parts:
+                self._release(part)
+            # The parts' bytes were granted, so the joined block takes no more than was there.
+            if not self._account.request(joined.nbytes):
+                self._add_chunk(joined, in_memory=False)
+                return
+            self._account.keep(joined)
+        self._add_chunk(joined, in_memory=True)
+
+    def _write(self, chunk: Chunk, block: Block) -> None:
+        self._note(SPILLED)
+        packed, buffers = pack(block)
+        scratch = self._scratch()
+        chunk.offset = scratch.allocate(packed.nbytes)
+        for offset, buffer in buffers:
+            scratch.write(chunk.offset + offset, buffer)
+        chunk.packed, chunk.block = packed, None
+
+    def _give_back(self, size: int) -> None:
+        """Another op needs memory: give `size` bytes of it back, unless this log is busy."""
+        if self._lock.acquire(blocking=False):
+            try:
+                self._spill(size)
+            finally:
+                self._lock.release()
+
+    def _spill(self, size: int) -> None:
+        """Put the latest chunks in memory on disk: the oldest are read first."""
+        freed = 0
+        for chunk in reversed(self._chunks):
+            if freed >= size:
+                return
+            block = chunk.block
+            if block is not None:
+                self._write(chunk, block)
+                self._release(block)
+                freed += chunk.size
+        if freed < size and self._tail:
+            self._close_tail()
+            last = self._chunks[-1]
+            if last.block is not None:
+                block = last.block
+                self._write(last, block)
+                self._release(block)
+
+    def _drop(self, chunk: Chunk) -> None:
+        if chunk.block is not None:
+            self._release(chunk.block)
+        elif chunk.packed is not None:
+            self._scratch().free(chunk.offset, chunk.packed.nbytes)
+
+    def _release(self, block: Block) -> None:
+        self._account.release(block.nbytes)
+        self._account.unkeep(block)
+
+
+def compact(block: Block) -> Block:
+    """A copy of a block whose buffers hold its rows and nothing else."""
+    copied = block.take(np.arange(block.rows), own_pages)
+    copied.numbers = None
+    return copied
+
+
+def own_pages(shape: Any, dtype: Any) -> NDArray[Any]:
+    """An array on pages of its own, if it is large: they go back to the system when it is dropped."""
+    dtype = np.dtype(dtype)
+    size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+    if size < 4 * mmap.PAGESIZE or dtype.hasobject:
+        return np.empty(shape, dtype)
+    pages = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    return np.frombuffer(pages, dtype).reshape(shape)
+
+
+def read_only(block: Block) -> Block:
+    """The same rows, with arrays that cannot be written to."""
+    columns = []
+    for column in block.columns:
+        if isinstance(column, DenseColumn) and column.array.flags.writeable:
+            view = column.array.view()
+            view.flags.writeable = False
+            column = DenseColumn(view)
+        columns.append(column)
+    return block.with_columns(columns)

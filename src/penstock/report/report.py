@@ -1,0 +1,78 @@
+"""What a run held, how long each op took, and what it had to put up with."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.memory.sizes import show_bytes
+from penstock.report.table import table
+
+
+@dataclass(frozen=True)
+class OpReport:
+    """One op of a run."""
+
+    name: str
+    """How messages call it: `shuffle`, or `map#2` where there are several."""
+    declared: str
+    elements: int
+    failed: int
+    held: int
+    """Bytes held now."""
+    peak: int
+    """Bytes held at most."""
+    seconds: float
+    """Time in the op itself, without its inputs."""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Report:
+    """A run in numbers; `str()` of it is a table, `as_dict()` is plain data."""
+
+    budget: int
+    held: int
+    peak: int
+    seconds: float
+    lent_elements: int
+    lent_bytes: int
+    holders: tuple[str, ...]
+    """Who refers to lent elements, in the user's words."""
+    idle: int
+    """Bytes in buffers that wait for their next use."""
+    ops: tuple[OpReport, ...]
+    changes: tuple[str, ...]
+    """What the optimizer did."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """The report as plain data, fit for JSON."""
+        return dataclasses.asdict(self)
+
+    def __str__(self) -> str:
+        rows = [
+            [
+                op.name,
+                f"{op.elements:,}",
+                show_bytes(op.held),
+                show_bytes(op.peak),
+                f"{op.seconds:.3f} s",
+            ]
+            for op in self.ops
+        ]
+        rows.append(["idle buffers", "", show_bytes(self.idle), "", ""])
+        rows.append(["all", "", show_bytes(self.held), show_bytes(self.peak), f"{self.seconds:.3f} s"])
+        lines = [table(["op", "elements", "held now", "at most", "time"], rows)]
+        share = 100 * self.peak / self.budget
+        lines.append(f"budget {show_bytes(self.budget)}, at most {share:.0f}% of it used")
+        if self.lent_elements:
+            lines.append(
+                f"lent to the user: {self.lent_elements:,} elements, {show_bytes(self.lent_bytes)}"
+            )
+        lines += [f"  kept by {holder}" for holder in self.holders]
+        for op in self.ops:
+            if op.failed:
+                lines.append(f"{op.name}: {op.failed:,} elements failed")
+            lines += [f"{op.name}: {note}" for note in op.notes]
+        return "\n".join(lines)

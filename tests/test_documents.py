@@ -1,0 +1,47 @@
+"""The code in README and docs runs, and the links lead somewhere."""
+
+from __future__ import annotations
+
+import doctest
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+def name_of(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def python_blocks(text: str) -> list[tuple[int, str]]:
+    """The Python blocks of a document, each with the line it starts at."""
+    found = re.finditer(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    return [(text[: match.start(1)].count("\n"), match[1]) for match in found]
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=name_of)
+def test_given_a_document_then_its_blocks_run_one_after_another(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    scope: dict[str, object] = {"__name__": "__main__"}
+    runner = doctest.DocTestRunner(optionflags=FLAGS)
+    for line, block in python_blocks(path.read_text()):
+        if block.lstrip().startswith(">>> "):
+            example = doctest.DocTestParser().get_doctest(block, scope, path.name, str(path), line)
+            runner.run(example, clear_globs=False)
+            scope.update(example.globs)
+            assert runner.summarize(verbose=False).failed == 0
+        else:
+            exec(compile("\n" * line + block, str(path), "exec"), scope)
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=name_of)
+def test_given_a_link_to_a_file_then_the_file_is_there(path: Path) -> None:
+    targets = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", path.read_text())
+    local = [target for target in targets if "://" not in target]
+    assert [target for target in local if not (path.parent / target).exists()] == []

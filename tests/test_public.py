@@ -1,0 +1,157 @@
+"""The public names: one sorted list, each explained by a sentence and an example that runs."""
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import penstock as ps
+
+EXPECTED = [
+    "AUTOTUNE",
+    "Dataset",
+    "INFINITE",
+    "Options",
+    "Reducer",
+    "TensorSpec",
+    "UNKNOWN",
+    "assert_cardinality",
+    "errors",
+    "group_by_reducer",
+    "image",
+    "pad_to_cardinality",
+    "random",
+]
+"""What the README promises; more may be there."""
+
+METHODS = [
+    "apply",
+    "as_numpy_iterator",
+    "batch",
+    "bucket_by_sequence_length",
+    "cache",
+    "cardinality",
+    "choose_from_datasets",
+    "concatenate",
+    "counter",
+    "enumerate",
+    "explain",
+    "filter",
+    "flat_map",
+    "from_generator",
+    "from_tensor_slices",
+    "from_tensors",
+    "get_single_element",
+    "group_by_window",
+    "ignore_errors",
+    "interleave",
+    "iterate",
+    "map",
+    "options",
+    "padded_batch",
+    "prefetch",
+    "ragged_batch",
+    "random",
+    "range",
+    "rebatch",
+    "reduce",
+    "rejection_resample",
+    "repeat",
+    "sample_from_datasets",
+    "scan",
+    "shard",
+    "shuffle",
+    "skip",
+    "take",
+    "take_while",
+    "unbatch",
+    "unique",
+    "window",
+    "with_options",
+    "zip",
+]
+
+IMAGE = [
+    "convert_image_dtype",
+    "random_brightness",
+    "random_contrast",
+    "random_crop",
+    "random_flip_left_right",
+    "random_flip_up_down",
+    "resize",
+    "rot90",
+]
+
+
+def public(owner: Any) -> Iterator[tuple[str, Any]]:
+    """The names of a module or class that do not start with an underscore, as written there."""
+    names = getattr(owner, "__all__", None) or [name for name in vars(owner) if name[0] != "_"]
+    for name in names:
+        yield name, inspect.getattr_static(owner, name)
+
+
+def documented() -> dict[str, Any]:
+    """Everything that a user can call or make, by its full name."""
+    found: dict[str, Any] = {}
+    for name, thing in public(ps):
+        if isinstance(thing, types.ModuleType):
+            if thing is ps.errors:
+                continue
+            for part, inner in public(thing):
+                if inspect.isfunction(inner) or inspect.isclass(inner):
+                    found[f"{name}.{part}"] = inner
+        elif inspect.isfunction(thing) or inspect.isclass(thing):
+            found[name] = thing
+    for name, method in public(ps.Dataset):
+        if isinstance(method, property | staticmethod | classmethod) or inspect.isfunction(method):
+            found[f"Dataset.{name}"] = method
+    return found
+
+
+def test_given_the_public_list_then_it_is_sorted_and_complete() -> None:
+    assert sorted(ps.__all__) == ps.__all__
+    assert set(EXPECTED) - set(ps.__all__) == set()
+
+
+def test_given_the_public_list_then_every_name_is_there_and_no_other() -> None:
+    rooms = {path.stem for path in Path(ps.__file__).parent.iterdir()}
+    there = {name for name in vars(ps) if not name.startswith("_")}
+    assert there - rooms - set(ps.__all__) == set()
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_given_a_word_of_tf_data_then_a_dataset_has_it(name: str) -> None:
+    assert callable(inspect.getattr_static(ps.Dataset, name).__get__(None, ps.Dataset))
+
+
+def test_given_a_dataset_then_its_spec_is_an_attribute_and_its_length_is_len() -> None:
+    ds = ps.Dataset.range(3)
+    assert isinstance(inspect.getattr_static(ps.Dataset, "element_spec"), property)
+    assert ds.element_spec == ps.TensorSpec((), "int64")
+    assert len(ds) == 3
+
+
+@pytest.mark.parametrize("name", IMAGE)
+def test_given_a_function_of_tf_image_then_ps_image_has_it(name: str) -> None:
+    assert callable(getattr(ps.image, name))
+
+
+@pytest.mark.parametrize("name", sorted(documented()))
+def test_given_a_public_name_then_it_has_a_sentence_and_an_example(name: str) -> None:
+    text = inspect.getdoc(documented()[name]) or ""
+    first = text.partition("\n\n")[0].strip()
+    assert first.endswith((".", ":")), f"{name}: the docstring starts with one sentence: {first!r}"
+    assert ">>> " in text, f"{name}: the docstring has a doctest"
+
+
+@pytest.mark.parametrize("name", [name for name, _ in public(ps.errors) if name.endswith("Error")])
+def test_given_an_error_then_it_is_explained_and_drawn_in_the_tree(name: str) -> None:
+    kind = getattr(ps.errors, name)
+    assert inspect.getdoc(kind)
+    assert issubclass(kind, ps.errors.PenstockError)
+    assert name in (ps.errors.__doc__ or "")
