@@ -45,7 +45,7 @@ class Prefetch(Running):
         self._ready_rows = 0
         self._ready_bytes = 0
         self._largest = 0
-        self._stop = context.cancel = Cancel(context.cancel)
+        self._stop = context.cancel = Cancel(context.cancel, self._wake)
         self._upstream = context.input()
         self._thread: threading.Thread | None = None
         self._busy = False
@@ -141,10 +141,12 @@ class Prefetch(Running):
         self._context.note("keeps fewer elements ready than it was asked for, to stay in the budget")
         return False
 
-    def close(self) -> None:
-        self._stop.set()
+    def _wake(self) -> None:
         with self._changed:
             self._changed.notify_all()
+
+    def close(self) -> None:
+        self._stop.set()
         thread = self._thread
         if thread is not None and thread is not threading.current_thread():
             thread.join(GRACE)

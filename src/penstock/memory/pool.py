@@ -41,7 +41,9 @@ class Pool:
         room = -(-size // PAGE) * PAGE
         with self.ledger._settled():
             pages = self._pages(room)
-        lease = np.frombuffer(pages, np.uint8).view(Lease)
+        # Made straight from the pages: over an array in between, NumPy would let views of the lease
+        # refer to that array instead, and the lease could not tell when the last one is gone.
+        lease = Lease(room, np.uint8, pages)
 
         def freed() -> None:
             self._take_back(room, pages)

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import bisect
-import mmap
 import threading
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from penstock.blocks.block import Block
 from penstock.blocks.build import concat
@@ -17,6 +14,7 @@ from penstock.blocks.columns import DenseColumn
 from penstock.blocks.pack import Packed, pack, unpack
 from penstock.kernels.spans import Empty
 from penstock.memory.ledger import Account
+from penstock.memory.pages import own_pages
 from penstock.memory.spill import Scratch
 
 CHUNK = 256 << 10
@@ -233,16 +231,6 @@ def compact(block: Block) -> Block:
     copied = block.take(np.arange(block.rows), own_pages)
     copied.numbers = None
     return copied
-
-
-def own_pages(shape: Any, dtype: Any) -> NDArray[Any]:
-    """An array on pages of its own, if it is large: they go back to the system when it is dropped."""
-    dtype = np.dtype(dtype)
-    size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
-    if size < 4 * mmap.PAGESIZE or dtype.hasobject:
-        return np.empty(shape, dtype)
-    pages = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    return np.frombuffer(pages, dtype).reshape(shape)
 
 
 def read_only(block: Block) -> Block:

@@ -1,0 +1,70 @@
+"""Memory straight from the operating system, page by page, and back to it.
+
+The C library keeps what is freed for later, and in pieces too small to give back. What a run keeps for
+long, or in large arrays, therefore lies on pages of its own.
+"""
+
+from __future__ import annotations
+
+import mmap
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+PAGE = mmap.PAGESIZE
+LEAST = 4 * PAGE
+"""Smaller arrays are left to NumPy."""
+
+
+def map_pages(size: int) -> mmap.mmap:
+    """So many bytes of zeros, of this process alone."""
+    return mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+
+
+def own_pages(shape: Any, dtype: Any) -> NDArray[Any]:
+    """An array on pages of its own, if it is large: they go back when it is dropped."""
+    dtype = np.dtype(dtype)
+    size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+    if size < LEAST or dtype.hasobject:
+        return np.empty(shape, dtype)
+    return np.frombuffer(map_pages(size), dtype).reshape(shape)
+
+
+class GrowingArray:
+    """Rows of one dtype and shape in one array that grows and shrinks in place.
+
+    Growing moves pages, not bytes, and shrinking gives them back. A view of `rows` must not be
+    kept over a `resize`.
+    """
+
+    def __init__(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+        self._shape = shape
+        self._dtype = dtype
+        self._row_bytes = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+        self._pages: mmap.mmap | None = None
+        self._size = 0
+        self.rows: NDArray[Any] = np.empty((0, *shape), dtype)
+
+    def resize(self, rows: int) -> None:
+        """Have room for so many rows; the first ones stay as they are."""
+        if self._row_bytes == 0:
+            self.rows = np.empty((rows, *self._shape), self._dtype)
+            return
+        size = -(-max(rows, 1) * self._row_bytes // PAGE) * PAGE
+        self.rows = self.rows[:0].copy()
+        if self._pages is None:
+            self._pages = map_pages(size)
+        elif size != self._size:
+            self._pages.resize(size)
+        self._size = size
+        flat = np.frombuffer(self._pages, self._dtype, count=rows * self._row_bytes // self._dtype.itemsize)
+        self.rows = flat.reshape(rows, *self._shape)
+
+    def close(self) -> None:
+        """Give all pages back."""
+        self.rows = self.rows[:0].copy()
+        if self._pages is not None:
+            self._pages.close()
+            self._pages = None
+            self._size = 0

@@ -1,0 +1,136 @@
+"""Rows kept in numbered slots: the buffer of a shuffle.
+
+How the rows are held follows what they are: arrays of one shape in arrays, strings and arrays of many
+shapes as records in one arena, anything else in a list. What the budget refuses is in a scratch file.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.blocks.block import Block
+from penstock.blocks.build import concat
+from penstock.blocks.columns import DenseColumn, ObjectColumn
+from penstock.kernels.spans import Empty
+from penstock.memory.ledger import Account
+from penstock.memory.shelves import DenseShelf, ObjectShelf, Shelf
+from penstock.memory.spill import Scratch
+
+Index = NDArray[np.int64]
+MOVED = 256
+"""Rows moved at a time from one kind of shelf to another."""
+
+
+class SlotStore:
+    """Rows in slots. Another thread may ask it for memory at any moment (`Ledger.keepers`)."""
+
+    def __init__(
+        self,
+        account: Account,
+        scratch: Callable[[], Scratch],
+        empty: Empty = np.empty,
+        note: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self._account = account
+        self._scratch = scratch
+        self._empty = empty
+        self._note = note
+        self._shelf: Shelf | None = None
+        self._filled = np.zeros(0, bool)
+        self._lock = threading.Lock()
+        account.ledger.keepers.append(self._give_back)
+
+    def gather(self, sources: Index, block: Block | None = None) -> Block:
+        """The rows of these sources: a slot, or, below 0, row `-1 - source` of `block`."""
+        with self._lock:
+            if block is not None and (self._shelf is None or not self._shelf.accepts(block)):
+                return self._gather_mixed(sources, block)
+            assert self._shelf is not None
+            return self._shelf.gather(sources, block, self._empty)
+
+    def put(self, slots: Index, block: Block, rows: Index | None = None) -> None:
+        """Put these rows of `block`, or all, into these slots, over what was there."""
+        if len(slots) == 0:
+            return
+        with self._lock:
+            shelf = self._shelf_for(block)
+            over = self._account.over()
+            if over:
+                shelf.spill(over)
+            self._mark(slots)
+            shelf.put(slots, block, rows)
+
+    def close(self) -> None:
+        """Forget all rows and give everything back."""
+        keepers = self._account.ledger.keepers
+        if self._give_back in keepers:
+            keepers.remove(self._give_back)
+        with self._lock:
+            if self._shelf is not None:
+                self._shelf.close()
+                self._shelf = None
+
+    def _gather_mixed(self, sources: Index, block: Block) -> Block:
+        """Rows of a block that the shelf cannot hold, among those that it holds."""
+        stored = np.flatnonzero(sources >= 0)
+        coming = np.flatnonzero(sources < 0)
+        parts = []
+        if len(stored):
+            assert self._shelf is not None
+            parts.append(self._shelf.gather(sources[stored], None, self._empty))
+        if len(coming):
+            parts.append(block.take(-1 - sources[coming], self._empty))
+        if len(parts) == 1:
+            return parts[0]
+        back = np.empty(len(sources), np.int64)
+        back[np.concatenate([stored, coming])] = np.arange(len(sources))
+        return concat(parts).take(back, self._empty)
+
+    def _mark(self, slots: Index) -> None:
+        highest = int(slots.max())
+        if highest >= len(self._filled):
+            grown = np.zeros(max(highest + 1, 2 * len(self._filled)), bool)
+            grown[: len(self._filled)] = self._filled
+            self._filled = grown
+        self._filled[slots] = True
+
+    def _shelf_for(self, block: Block) -> Shelf:
+        shelf = self._shelf
+        if shelf is not None and shelf.accepts(block):
+            return shelf
+        better = self._new_shelf(block)
+        if shelf is not None:
+            self._move(shelf, better)
+        self._shelf = better
+        return better
+
+    def _new_shelf(self, block: Block) -> Shelf:
+        dense = all(isinstance(column, DenseColumn) for column in block.columns)
+        if self._shelf is None and dense:
+            return DenseShelf(block, self._account, self._scratch, self._note)
+        if not any(isinstance(column, ObjectColumn) for column in block.columns):
+            pass
+        return ObjectShelf(self._account, self._scratch, self._note)
+
+    def _move(self, old: Shelf, new: Shelf) -> None:
+        """Move all rows, the highest slots first, whose memory goes back as they leave."""
+        slots = np.flatnonzero(self._filled)
+        for end in range(len(slots), 0, -MOVED):
+            part = slots[max(0, end - MOVED) : end]
+            rows = old.gather(part, None, np.empty)
+            old.drop_from(int(part[0]))
+            new.put(part, rows, None)
+        old.close()
+
+    def _give_back(self, size: int) -> None:
+        """Another op needs memory: give `size` bytes of it back, unless this store is busy."""
+        if self._lock.acquire(blocking=False):
+            try:
+                if self._shelf is not None:
+                    self._shelf.spill(size)
+            finally:
+                self._lock.release()

@@ -1,0 +1,66 @@
+"""`Dataset.from_tensors`: one element."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from penstock.blocks.block import Block
+from penstock.blocks.build import column_of
+from penstock.blocks.spec import Spec, spec_of
+from penstock.blocks.structure import Structure
+from penstock.errors import ArgumentTypeError
+from penstock.graph.op import Op
+from penstock.graph.running import Context, Running
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FromTensors(Op):
+    """One element with these leaves."""
+
+    structure: Structure = field(repr=False)
+    tensors: tuple[Any, ...] = field(repr=False)
+
+    name = "from_tensors"
+
+    def __post_init__(self) -> None:
+        if not self.tensors:
+            raise ArgumentTypeError(self.fail("expected at least one value, got none."))
+
+    def start(self, context: Context) -> Running:
+        return RunningTensors(self, context)
+
+    def find_spec(self) -> Spec:
+        return Spec(self.structure, [spec_of(leaf) for leaf in self.tensors])
+
+    def find_cardinality(self) -> int:
+        return 1
+
+    def describe(self) -> str:
+        return f"from_tensors({', '.join(map(repr, self.find_spec().leaves))})"
+
+
+class RunningTensors(Running):
+    """Views of the user's arrays, read-only, so that nobody changes the data by accident."""
+
+    def __init__(self, op: FromTensors, context: Context) -> None:
+        self._op = op
+        self._context = context
+        self._given = False
+
+    def pull(self, rows: int) -> Block | None:  # noqa: ARG002
+        if self._given:
+            return None
+        self._given = True
+        columns = [column_of([self._kept(leaf)]) for leaf in self._op.tensors]
+        return Block(self._op.structure, columns, 1)
+
+    def _kept(self, leaf: Any) -> Any:
+        if not isinstance(leaf, np.ndarray):
+            return leaf
+        self._context.ledger.foreign(leaf)
+        view = leaf.view()
+        view.flags.writeable = False
+        return view

@@ -1,0 +1,66 @@
+"""A user's predicate over the rows of a block, for `filter` and `take_while`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.blocks.block import Block
+from penstock.blocks.columns import DenseColumn
+from penstock.errors import DataError, ElementError
+from penstock.graph.op import Op
+from penstock.graph.running import Context
+from penstock.ops.function import UserFunction
+from penstock.ops.rowwise import PlainRows
+
+
+class Predicate:
+    """Tells which rows a user's function says yes to, and keeps count of them."""
+
+    def __init__(self, function: Callable[..., Any], op: Op, context: Context) -> None:
+        self._rows = PlainRows([UserFunction(function, op, context.label)])
+        self._context = context
+        self._fail = op.fail
+        self._seen = 0
+
+    def apply(self, block: Block) -> tuple[NDArray[np.bool_], int, ElementError | None]:
+        """The answers, how many rows they used up, and the error of the last of these, if any."""
+        numbers = np.arange(self._seen, self._seen + block.rows)
+        outcome = self._rows.apply(block, numbers, self._context.block_bytes)
+        used, error = outcome.used, outcome.error
+        answers = _no_answers()
+        if outcome.block is not None:
+            answers, wrong = self._answers(outcome.block)
+            if wrong is not None:
+                used, error = len(answers) + 1, wrong
+        self._seen += used
+        return answers, used, error
+
+    def _answers(self, block: Block) -> tuple[NDArray[np.bool_], DataError | None]:
+        """The answers before the first that is neither True nor False, and the error that it is."""
+        column = block.columns[0] if block.structure.is_leaf else None
+        if isinstance(column, DenseColumn) and column.array.dtype == bool and column.array.ndim == 1:
+            return column.array, None
+        answers: list[bool] = []
+        for result in block.elements():
+            if not isinstance(result, np.bool_ | np.ndarray) or result.dtype != bool or result.ndim:
+                return np.array(answers, bool), self._wrong(result, self._seen + len(answers))
+            answers.append(bool(result))
+        return np.array(answers, bool), None
+
+    def _wrong(self, result: Any, number: int) -> DataError:
+        return DataError(
+            self._fail(
+                f"expected the predicate to return True or False, got {result!r} for element "
+                f"{number}. Compare, as in `x > 0`, or use `bool(...)`."
+            ),
+            op=self._context.label,
+            number=number,
+        )
+
+
+def _no_answers() -> NDArray[np.bool_]:
+    return np.zeros(0, bool)

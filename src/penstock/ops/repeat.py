@@ -1,0 +1,75 @@
+"""`repeat`: the same dataset several times over, or without end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from penstock.blocks.block import Block
+from penstock.blocks.spec import Spec
+from penstock.graph import checks
+from penstock.graph.op import INFINITE, UNKNOWN, Op
+from penstock.graph.running import Context, Input, Running
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Repeat(Op):
+    """The input `count` times; None or -1 without end."""
+
+    count: int | None = None
+
+    name = "repeat"
+
+    def __post_init__(self) -> None:
+        if self.count is not None:
+            checks.count(self.count, "repeat(count=)", least=0, also=(-1,))
+
+    def start(self, context: Context) -> Running:
+        return RunningRepeat(self, context)
+
+    def find_spec(self) -> Spec | None:
+        return self.inputs[0].spec
+
+    def find_cardinality(self) -> int:
+        above = self.inputs[0].cardinality
+        if self.count == 0 or above == 0:
+            return 0
+        if self.endless:
+            return INFINITE
+        assert self.count is not None
+        return above if above in (INFINITE, UNKNOWN) else above * self.count
+
+    @property
+    def endless(self) -> bool:
+        """Whether it never ends, unless the input is empty."""
+        return self.count is None or self.count < 0
+
+
+class RunningRepeat(Running):
+    """Starts its input again and again, each time with an epoch of its own.
+
+    Without end, a repetition that brought no element is the last: an empty input does not hang.
+    """
+
+    def __init__(self, op: Repeat, context: Context) -> None:
+        self._context = context
+        self._endless = op.endless
+        self._count = op.count or 0
+        self._repetition = 0
+        self._upstream: Input | None = None
+        self._empty = True
+
+    def pull(self, rows: int) -> Block | None:
+        while self._endless or self._repetition < self._count:
+            if self._upstream is None:
+                self._upstream = self._context.input(repetition=self._repetition)
+                self._empty = True
+            block = self._upstream.pull(rows)
+            if block is not None:
+                self._empty = False
+                return block
+            self._upstream.close()
+            self._upstream = None
+            self._repetition += 1
+            if self._endless and self._empty:
+                self._endless, self._count = False, 0
+        return None

@@ -1,0 +1,101 @@
+"""`scan`: a function of every element and of a state that it carries along."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from penstock.blocks.block import Block
+from penstock.blocks.spec import Spec
+from penstock.errors import DataError, ElementError
+from penstock.graph import checks
+from penstock.graph.op import Op, Traits
+from penstock.graph.running import Context, Running
+from penstock.ops.carry import Carry
+from penstock.ops.collect import Collector
+from penstock.ops.function import UserFunction
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Scan(Op):
+    """`scan_func(state, element)` gives the next state and what comes out."""
+
+    initial_state: Any = field(repr=False)
+    scan_func: Callable[[Any, Any], Any]
+
+    name = "scan"
+    traits = Traits(one_to_one=True)
+
+    def __post_init__(self) -> None:
+        checks.function(self.scan_func, "scan(scan_func=)")
+
+    def start(self, context: Context) -> Running:
+        return RunningScan(self, context)
+
+    def find_spec(self) -> Spec | None:
+        return None
+
+    def find_cardinality(self) -> int:
+        return self.inputs[0].cardinality
+
+
+class RunningScan(Running):
+    """Calls row by row, since each call needs the state that the one before it left."""
+
+    def __init__(self, op: Scan, context: Context) -> None:
+        self._label = context.label
+        self._upstream = context.input()
+        self._function = UserFunction(op.scan_func, op, context.label)
+        self._state = Carry(op.initial_state, context.label)
+        self._made = Collector(context.label, context.block_bytes)
+        self._rest: Block | None = None
+        self._error: ElementError | None = None
+        self._seen = 0
+
+    def pull(self, rows: int) -> Block | None:
+        while True:
+            if self._error is not None:
+                error, self._error = self._error, None
+                raise error
+            block, self._rest = self._rest, None
+            if block is None:
+                block = self._upstream.pull(rows)
+            if block is None:
+                return None
+            used = self._work_through(block.slice(0, min(rows, block.rows)))
+            if used < block.rows:
+                self._rest = block.slice(used, block.rows)
+            made = self._made.block()
+            if made is not None:
+                return made
+
+    def _work_through(self, block: Block) -> int:
+        """Call on each row until a call fails or a block is full; how many rows are done with."""
+        for used, element in enumerate(block.elements(), 1):
+            number = self._seen
+            self._seen += 1
+            try:
+                state, output = self._call(element, number)
+                self._made.add(output, number)
+                self._state.set(state, number)
+            except ElementError as error:
+                self._error = error
+                return used
+            if self._made.full:
+                return used
+        return block.rows
+
+    def _call(self, element: Any, number: int) -> tuple[Any, Any]:
+        result = self._function.call((self._state.value, element), number)
+        if not isinstance(result, tuple | list) or len(result) != 2:
+            raise DataError(
+                f"{self._label}: expected the function to return a pair of the new state and the "
+                f"output, got {result!r} for element {number}.",
+                op=self._label,
+                number=number,
+            )
+        return result[0], result[1]
+
+    def close(self) -> None:
+        self._rest = self._error = None

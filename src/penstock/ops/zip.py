@@ -1,0 +1,124 @@
+"""`Dataset.zip`: elements of several datasets side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from penstock.blocks.block import Block
+from penstock.blocks.spec import Spec
+from penstock.blocks.structure import Structure
+from penstock.errors import ElementError
+from penstock.graph.op import INFINITE, UNKNOWN, Op
+from penstock.graph.running import Context, Input, Running
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Zip(Op):
+    """Elements of `nest`, with an element of each input in the place of a leaf."""
+
+    nest: Structure = field(repr=False)
+
+    name = "zip"
+
+    def start(self, context: Context) -> Running:
+        return RunningZip(self, context)
+
+    def find_spec(self) -> Spec | None:
+        specs = [above.spec for above in self.inputs]
+        known = [spec for spec in specs if spec is not None]
+        if len(known) < len(specs):
+            return None
+        structure = filled(self.nest, [spec.structure for spec in known])
+        return Spec(structure, [leaf for spec in known for leaf in spec.leaves])
+
+    def find_cardinality(self) -> int:
+        counts = [above.cardinality for above in self.inputs]
+        if UNKNOWN in counts:
+            return UNKNOWN
+        return min((count for count in counts if count != INFINITE), default=INFINITE)
+
+
+def filled(nest: Structure, structures: Sequence[Structure]) -> Structure:
+    """The nest with these structures in the places of its leaves."""
+    return _filled(nest, iter(structures))
+
+
+def _filled(nest: Structure, structures: Iterator[Structure]) -> Structure:
+    if nest.is_leaf:
+        return next(structures)
+    return replace(nest, children=tuple(_filled(child, structures) for child in nest.children))
+
+
+class Lane:
+    """One input of a zip, and what it has given that the others have not matched yet."""
+
+    def __init__(self, upstream: Input) -> None:
+        self.upstream = upstream
+        self.block: Block | None = None
+        self.error: ElementError | None = None
+        self.ended = False
+
+    def fill(self, rows: int) -> int:
+        """Have something at hand; how many rows there are before an end or an error."""
+        if self.block is None and self.error is None and not self.ended:
+            try:
+                self.block = self.upstream.pull(rows)
+                self.ended = self.block is None
+            except ElementError as error:
+                self.error = error
+        return 0 if self.block is None else self.block.rows
+
+    def cut(self, rows: int) -> Block:
+        """Hand over the first rows."""
+        block = self.block
+        assert block is not None
+        self.block = block.slice(rows, block.rows) if rows < block.rows else None
+        return block.slice(0, rows)
+
+    def drop(self) -> None:
+        """Pass over one element, to stay in step with another that failed."""
+        if self.error is not None:
+            self.error = None
+        else:
+            self.cut(1)
+
+
+class RunningZip(Running):
+    """Matches blocks of different sizes row by row, without copying.
+
+    An element that fails in one input takes along its neighbours in the others.
+    """
+
+    def __init__(self, op: Zip, context: Context) -> None:
+        self._nest = op.nest
+        self._lanes = [Lane(context.input(which)) for which in range(len(op.inputs))]
+        self._structures: list[Structure] = []
+        self._structure: Structure | None = None
+
+    def pull(self, rows: int) -> Block | None:
+        for lane in self._lanes:
+            # No lane reads further than those before it have come.
+            rows = min(rows, max(lane.fill(rows), 1))
+            if lane.ended:
+                self.close()
+                return None
+        failed = [lane.error for lane in self._lanes if lane.error is not None]
+        if failed:
+            for lane in self._lanes:
+                lane.drop()
+            raise failed[0]
+        blocks = [lane.cut(rows) for lane in self._lanes]
+        columns = [column for block in blocks for column in block.columns]
+        return Block(self._filled(blocks), columns, rows)
+
+    def _filled(self, blocks: Sequence[Block]) -> Structure:
+        structures = [block.structure for block in blocks]
+        if self._structure is None or structures != self._structures:
+            self._structures, self._structure = structures, filled(self._nest, structures)
+        return self._structure
+
+    def close(self) -> None:
+        for lane in self._lanes:
+            lane.block, lane.error, lane.ended = None, None, True
+            lane.upstream.close()
