@@ -8,7 +8,7 @@ import numpy as np
 from benchmarks.memory.pipeline import MIB, Array, Pipeline, Words, mark
 
 BUDGET = 64 * MIB
-SMALL, GROWING, LARGE = 1000, 400, 300
+SMALL, GROWING, LARGE = 4000, 400, 300
 LARGE_ROWS = 48
 
 
@@ -33,11 +33,12 @@ def parallel(words: Words) -> Any:
 PIPELINES = (
     Pipeline(
         "prefetch_growing",
-        "`prefetch(AUTOTUNE)`, elements that grow from 1 KiB to 4 MiB, 2 ms a step",
+        "`prefetch(AUTOTUNE)`, elements that grow from 1 KiB to 4 MiB, then 5 ms a step",
         BUDGET,
         SMALL + GROWING + LARGE,
         growing,
-        step=0.002,
+        step=0.005,
+        quick=SMALL,
     ),
     Pipeline(
         "parallel_map",

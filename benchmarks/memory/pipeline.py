@@ -42,7 +42,8 @@ class Pipeline:
     """One pipeline under one budget; `build` writes it once, in the words of either library.
 
     `rows` elements arrive in all; the first value of each adds up to the marks that are expected.
-    `step` is how long the consumer works on each item, as a training step would.
+    `step` is how long the consumer works on each item after the first `quick` ones, as a training
+    step would. `refused` says that one element alone is too large, so `BudgetError` is right.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Pipeline:
     build: Callable[[Words], Any]
     epochs: int = 1
     step: float = 0.0
+    quick: int = 0
     refused: bool = False
 
     def marks(self) -> int:

@@ -44,25 +44,30 @@ def sums(pixels: Images, flipped: bool) -> tuple[Expected, ...]:
     return Expected(ROWS), Expected(total, 1e-5), half
 
 
-def tf_images(function: Callable[[Any], Any], form: str) -> Callable[[Images], Any]:
+def tf_images(
+    function: Callable[[Any], Any], form: str, parallel: bool = False
+) -> Callable[[Images], Any]:
     """Write the work for tf.data; `function` takes one image or a batch of them."""
 
     def build(pixels: Images) -> Any:
         import tensorflow as tf
 
         auto = tf.data.AUTOTUNE
+        calls = auto if parallel else None
         rows = tf.data.Dataset.from_tensor_slices(pixels)
         if form == "naive":
             return rows.map(function).shuffle(BUFFER).batch(BATCH).prefetch(auto)
-        if form == "parallel":
+        if form == "best":
             batches = rows.shuffle(BUFFER).batch(BATCH)
-            return batches.map(function, num_parallel_calls=auto).prefetch(auto)
+            return batches.map(function, num_parallel_calls=calls).prefetch(auto)
         if form == "coarse":
             batches = rows.shuffle(BUFFER).batch(COARSE)
-            return batches.map(function).rebatch(BATCH).prefetch(auto)
+            return batches.map(function, num_parallel_calls=calls).rebatch(BATCH).prefetch(auto)
         store = tf.constant(pixels)
         numbers = tf.data.Dataset.range(ROWS).shuffle(BUFFER).batch(COARSE)
-        gathered = numbers.map(lambda chosen: function(tf.gather(store, chosen)))
+        gathered = numbers.map(
+            lambda chosen: function(tf.gather(store, chosen)), num_parallel_calls=calls
+        )
         return gathered.rebatch(BATCH).prefetch(auto)
 
     return build

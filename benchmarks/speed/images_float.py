@@ -51,7 +51,7 @@ WORK = Work(
     peers=(
         Peer("penstock", "", penstock),
         Peer("tf.data", "naive", images.tf_images(tf_scaled, "naive")),
-        Peer("tf.data", "best", images.tf_images(tf_scaled, "parallel")),
+        Peer("tf.data", "best", images.tf_images(tf_scaled, "best", True)),
         Peer("tf.data", "expert", images.tf_images(tf_scaled, "coarse"), "(coarse batches)"),
         Peer("tf.data", "expert", images.tf_images(tf_scaled, "gather"), "(indices, gather)"),
         Peer("torch", "naive", images.torch_images(torch_scaled, None)),

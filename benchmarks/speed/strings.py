@@ -57,7 +57,7 @@ def tf_strings(form: str) -> Any:
 
 
 class Words:
-    """A map-style data set for the DataLoader: one string, or a list of row numbers."""
+    """A map-style data set for the DataLoader: one string, or all those of a batch."""
 
     def __init__(self, rows: list[bytes]) -> None:
         self._rows = rows
@@ -65,19 +65,15 @@ class Words:
     def __len__(self) -> int:
         return len(self._rows)
 
-    def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, int):
-            return self._rows[index]
-        return [self._rows[number] for number in index.tolist()]
+    def __getitem__(self, index: int) -> bytes:
+        return self._rows[index]
 
 
-class Shuffled:
-    """A sampler whose items are whole batches of row numbers, in a new order a pass."""
+class BatchedWords(Words):
+    """The same, asked for a whole batch at a time."""
 
-    def __iter__(self) -> Any:
-        import torch
-
-        return iter(torch.randperm(ROWS).split(BATCH))
+    def __getitems__(self, indices: list[int]) -> list[bytes]:
+        return [self._rows[index] for index in indices]
 
 
 def torch_naive(rows: list[bytes]) -> Any:
@@ -89,12 +85,11 @@ def torch_naive(rows: list[bytes]) -> Any:
 
 
 def torch_best(rows: list[bytes]) -> Any:
-    """Hand index arrays to the data set, a batch a call."""
+    """Ask for a batch a call, and leave the list as it is."""
     from torch.utils.data import DataLoader
 
-    data: Any = Words(rows)
-    batches: Any = Shuffled()
-    return DataLoader(data, sampler=batches, batch_size=None)
+    data: Any = BatchedWords(rows)
+    return DataLoader(data, batch_size=BATCH, shuffle=True, collate_fn=list)
 
 
 def grain_naive(rows: list[bytes]) -> Any:
@@ -127,7 +122,7 @@ WORK = Work(
         Peer("tf.data", "best", tf_strings("best")),
         Peer("tf.data", "expert", tf_strings("gather"), "(indices, gather)"),
         Peer("torch", "naive", torch_naive),
-        Peer("torch", "best", torch_best, "(index arrays)"),
+        Peer("torch", "best", torch_best, "(a batch a call)"),
         Peer("grain", "naive", grain_naive),
         Peer("grain", "best", grain_best, "(indices, then lists)"),
     ),

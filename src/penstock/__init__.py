@@ -1,8 +1,24 @@
 """Penstock: the input pipeline of a training loop, with a memory budget that holds."""
 
 from penstock import errors
-from penstock.dataset import Dataset
+from penstock.blocks.ragged import Ragged
+from penstock.blocks.spec import TensorSpec
+from penstock.dataset import Dataset, assert_cardinality, group_by_reducer, pad_to_cardinality
 from penstock.graph.op import AUTOTUNE, INFINITE, UNKNOWN
+from penstock.ops.group_by_reducer import Reducer
 from penstock.options import Options
 
-__all__ = ["AUTOTUNE", "INFINITE", "UNKNOWN", "Dataset", "Options", "errors"]
+__all__ = [
+    "AUTOTUNE",
+    "Dataset",
+    "INFINITE",
+    "Options",
+    "Ragged",
+    "Reducer",
+    "TensorSpec",
+    "UNKNOWN",
+    "assert_cardinality",
+    "errors",
+    "group_by_reducer",
+    "pad_to_cardinality",
+]

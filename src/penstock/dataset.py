@@ -2,25 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from penstock.blocks.build import as_leaf
+from penstock.blocks.spec import Spec
 from penstock.blocks.structure import structure_of
 from penstock.engine.iterator import Iterator
 from penstock.engine.run import Run
+from penstock.errors import ArgumentTypeError
 from penstock.graph import checks
 from penstock.graph.op import Op
 from penstock.graph.passes import plan_of
 from penstock.graph.running import Pipeline
+from penstock.graph.site import user_site
 from penstock.memory.budget import resolve_budget
+from penstock.ops.assert_cardinality import AssertCardinality
 from penstock.ops.batch import Batch
+from penstock.ops.bucket_by_sequence_length import BucketBySequenceLength
+from penstock.ops.cache import Cache
+from penstock.ops.choose_from_datasets import ChooseFromDatasets
+from penstock.ops.concatenate import Concatenate
+from penstock.ops.counter import Counter
+from penstock.ops.enumerate import Enumerate
+from penstock.ops.filter import Filter
+from penstock.ops.flat_map import FlatMap
+from penstock.ops.from_generator import FromGenerator
 from penstock.ops.from_tensor_slices import FromTensorSlices
+from penstock.ops.from_tensors import FromTensors
+from penstock.ops.group_by_reducer import GroupByReducer, Reducer
+from penstock.ops.group_by_window import GroupByWindow
+from penstock.ops.ignore_errors import IgnoreErrors
+from penstock.ops.interleave import Interleave
 from penstock.ops.map import Map
+from penstock.ops.pad_to_cardinality import PadToCardinality
+from penstock.ops.padded_batch import PaddedBatch
 from penstock.ops.prefetch import Prefetch
-from penstock.ops.range import Range
+from penstock.ops.ragged_batch import RaggedBatch
+from penstock.ops.random import Random
+from penstock.ops.range import Range, bounds_of
+from penstock.ops.rebatch import Rebatch, sizes_of
+from penstock.ops.reduce import Reduce
+from penstock.ops.rejection_resample import resampled
+from penstock.ops.repeat import Repeat
+from penstock.ops.sample_from_datasets import SampleFromDatasets
+from penstock.ops.scan import Scan
+from penstock.ops.shard import Shard
+from penstock.ops.shuffle import Shuffle
+from penstock.ops.signature import signature_of
+from penstock.ops.skip import Skip
+from penstock.ops.take import Take
+from penstock.ops.take_while import TakeWhile
+from penstock.ops.terminals import chain, length, single, spec_of_first
+from penstock.ops.unbatch import Unbatch
+from penstock.ops.unique import Unique
+from penstock.ops.window import Window
+from penstock.ops.zip import Zip, nest_of
 from penstock.options import Options
 from penstock.report.explain import Explanation, explain
 
@@ -34,16 +74,68 @@ class Dataset(Pipeline):
         self.op = op
         self._options = options or Options()
         self._epochs = 0
+        self._first_spec: Spec | None = None
 
     # Sources
 
     @staticmethod
-    def range(*args: int, output_type: Any = np.int64) -> Dataset:
-        """Whole numbers: `range(stop)`, `range(start, stop)` or `range(start, stop, step)`."""
-        numbers = [checks.count(arg, "range()") for arg in args]
-        bounds = range(*numbers)
+    def choose_from_datasets(
+        datasets: Sequence[Dataset], choice_dataset: Dataset, stop_on_empty_dataset: bool = True
+    ) -> Dataset:
+        """Elements of several datasets, in the order that `choice_dataset` says by number.
+
+        A dataset that is chosen after its end ends it all, or with `stop_on_empty_dataset=False` the
+        choice is passed over.
+
+        >>> import penstock as ps
+        >>> a, b = ps.Dataset.range(3), ps.Dataset.range(10, 13)
+        >>> choices = ps.Dataset.from_tensor_slices([0, 0, 1, 0])
+        >>> [int(x) for x in ps.Dataset.choose_from_datasets([a, b], choices)]
+        [0, 1, 10, 2]
+        """
+        found = _datasets([*datasets, choice_dataset], "choose_from_datasets")
+        op = ChooseFromDatasets(
+            inputs=tuple(one.op for one in found), stop_on_empty_dataset=stop_on_empty_dataset
+        )
+        return _joined(op, found)
+
+    @staticmethod
+    def counter(start: float = 0, step: float = 1, dtype: Any = np.int64) -> Dataset:
+        """Numbers without end: `start`, `start + step`, and so on.
+
+        >>> import penstock as ps
+        >>> [int(x) for x in ps.Dataset.counter(start=10, step=5).take(3)]
+        [10, 15, 20]
+        """
+        return Dataset(Counter(start_at=start, step=step, dtype=np.dtype(dtype)))
+
+    @staticmethod
+    def from_generator(
+        generator: Callable[..., Iterable[Any]],
+        args: tuple[Any, ...] | None = None,
+        output_signature: Any = None,
+    ) -> Dataset:
+        """What a Python generator yields; each iteration calls `generator(*args)` anew.
+
+        With an `output_signature`, a nest of `ps.TensorSpec`, every element is converted to its
+        dtypes and checked against its shapes. A generator that raises has ended.
+
+        >>> import penstock as ps
+        >>> def squares(stop):
+        ...     for i in range(stop):
+        ...         yield i, i * i
+        >>> [(int(x), int(y)) for x, y in ps.Dataset.from_generator(squares, args=(3,))]
+        [(0, 0), (1, 1), (2, 4)]
+        """
+        signature = None
+        if output_signature is not None:
+            signature = signature_of(output_signature, "from_generator(output_signature=)")
         return Dataset(
-            Range(start_at=bounds.start, stop=bounds.stop, step=bounds.step, dtype=np.dtype(output_type))
+            FromGenerator(
+                generator=generator,
+                args=() if args is None else args,
+                signature=signature,
+            )
         )
 
     @staticmethod
@@ -53,11 +145,260 @@ class Dataset(Pipeline):
         arrays = tuple(np.asarray(as_leaf(leaf)) for leaf in structure.flatten(tensors))
         return Dataset(FromTensorSlices(structure=structure, tensors=arrays))
 
+    @staticmethod
+    def from_tensors(tensors: Any) -> Dataset:
+        """One element: these arrays, as they are.
+
+        >>> import penstock as ps
+        >>> [x.tolist() for x in ps.Dataset.from_tensors([1, 2, 3])]
+        [[1, 2, 3]]
+        """
+        structure = structure_of(tensors, top=False)
+        leaves = tuple(as_leaf(leaf) for leaf in structure.flatten(tensors))
+        return Dataset(FromTensors(structure=structure, tensors=leaves))
+
+    @staticmethod
+    def random(seed: int | None = None, rerandomize_each_iteration: bool | None = None) -> Dataset:
+        """Random whole numbers from 0 up to 2**32, without end.
+
+        Every iteration gives the same numbers, unless `rerandomize_each_iteration`.
+
+        >>> import penstock as ps
+        >>> ds = ps.Dataset.random(seed=1).take(3)
+        >>> [int(x) for x in ds] == [int(x) for x in ds]
+        True
+        """
+        return Dataset(Random(seed=seed, rerandomize_each_iteration=rerandomize_each_iteration))
+
+    @staticmethod
+    def range(*args: int, output_type: Any = np.int64) -> Dataset:
+        """Whole numbers: `range(stop)`, `range(start, stop)` or `range(start, stop, step)`.
+
+        >>> import penstock as ps
+        >>> [int(x) for x in ps.Dataset.range(1, 10, 3)]
+        [1, 4, 7]
+        """
+        start, stop, step = bounds_of(args)
+        return Dataset(Range(start_at=start, stop=stop, step=step, dtype=np.dtype(output_type)))
+
+    @staticmethod
+    def sample_from_datasets(
+        datasets: Sequence[Dataset],
+        weights: Any = None,
+        seed: int | None = None,
+        stop_on_empty_dataset: bool = False,
+        rerandomize_each_iteration: bool | None = None,
+    ) -> Dataset:
+        """Elements of several datasets, each drawn from one of them at random.
+
+        `weights` are numbers, one a dataset, or a dataset of such lists, one a draw; without them all
+        are alike. A dataset that has ended is drawn no more, or ends it all with
+        `stop_on_empty_dataset=True`. The draws are the same in every epoch unless
+        `rerandomize_each_iteration=True`.
+
+        >>> import penstock as ps
+        >>> a, b = ps.Dataset.range(3), ps.Dataset.range(10, 13)
+        >>> mixed = ps.Dataset.sample_from_datasets([a, b], weights=[0.5, 0.5], seed=1)
+        >>> sorted(int(x) for x in mixed)
+        [0, 1, 2, 10, 11, 12]
+        """
+        found = _datasets(datasets, "sample_from_datasets")
+        varying = isinstance(weights, Dataset)
+        if varying:
+            found = [*found, weights]
+        op = SampleFromDatasets(
+            inputs=tuple(one.op for one in found),
+            weights=None if varying else weights,
+            varying=varying,
+            seed=seed,
+            stop_on_empty_dataset=stop_on_empty_dataset,
+            rerandomize_each_iteration=rerandomize_each_iteration,
+        )
+        return _joined(op, found)
+
+    @staticmethod
+    def zip(*args: Any, datasets: Any = None) -> Dataset:
+        """Elements of several datasets side by side, until the shortest has ended.
+
+        Takes datasets, or one nest of them: a tuple, a dict or a named tuple, but no list. An
+        element that fails takes along its neighbours in the others, which stay in step.
+
+        >>> import penstock as ps
+        >>> a, b = ps.Dataset.range(3), ps.Dataset.range(10, 20)
+        >>> [(int(x), int(y)) for x, y in ps.Dataset.zip(a, b)]
+        [(0, 10), (1, 11), (2, 12)]
+        >>> [int(element["n"]) for element in ps.Dataset.zip({"n": a})]
+        [0, 1, 2]
+        """
+        nest, found = nest_of(args, datasets)
+        return _joined(Zip(inputs=tuple(one.op for one in found), nest=nest), found)
+
     # Ops
+
+    def apply(self, transformation_func: Callable[[Dataset], Dataset]) -> Dataset:
+        """The dataset that a function makes of this one.
+
+        >>> import penstock as ps
+        >>> def evens(ds):
+        ...     return ds.filter(lambda x: x % 2 == 0)
+        >>> [int(x) for x in ps.Dataset.range(5).apply(evens)]
+        [0, 2, 4]
+        """
+        checks.function(transformation_func, "apply(transformation_func=)")
+        made = transformation_func(self)
+        checks.dataset(made, "the result of apply(transformation_func=)")
+        return made
 
     def batch(self, batch_size: int, drop_remainder: bool = False) -> Dataset:
         """Stack consecutive elements."""
         return self._then(Batch(inputs=(self.op,), size=batch_size, drop_remainder=drop_remainder))
+
+    def bucket_by_sequence_length(
+        self,
+        element_length_func: Callable[..., Any],
+        bucket_boundaries: Sequence[int],
+        bucket_batch_sizes: Sequence[int],
+        padded_shapes: Any = None,
+        padding_values: Any = None,
+        pad_to_bucket_boundary: bool = False,
+        no_padding: bool = False,
+        drop_remainder: bool = False,
+    ) -> Dataset:
+        """Batch elements of about one length together, so that little is padded.
+
+        An element goes to the first bucket whose boundary is above its length, and a bucket is
+        batched when it has its size; there is one size more than boundaries. Batches are padded to
+        the longest element, or to the boundary less one with `pad_to_bucket_boundary=True`.
+
+        >>> import numpy as np
+        >>> import penstock as ps
+        >>> ds = ps.Dataset.from_tensor_slices([1, 4, 2, 5]).map(lambda n: np.ones(n, int))
+        >>> ds = ds.bucket_by_sequence_length(len, bucket_boundaries=[3], bucket_batch_sizes=[2, 2])
+        >>> [batch.tolist() for batch in ds]
+        [[[1, 0], [1, 1]], [[1, 1, 1, 1, 0], [1, 1, 1, 1, 1]]]
+        """
+        return self._then(
+            BucketBySequenceLength(
+                inputs=(self.op,),
+                element_length_func=element_length_func,
+                bucket_boundaries=bucket_boundaries,
+                bucket_batch_sizes=bucket_batch_sizes,
+                padded_shapes=padded_shapes,
+                padding_values=padding_values,
+                pad_to_bucket_boundary=pad_to_bucket_boundary,
+                no_padding=no_padding,
+                drop_remainder=drop_remainder,
+                wrap=Dataset,
+            )
+        )
+
+    def concatenate(self, dataset: Dataset) -> Dataset:
+        """The elements of this dataset, then those of another of the same structure and dtypes.
+
+        >>> import penstock as ps
+        >>> [int(x) for x in ps.Dataset.range(2).concatenate(ps.Dataset.range(5, 7))]
+        [0, 1, 5, 6]
+        """
+        checks.dataset(dataset, "concatenate(dataset=)")
+        return _joined(Concatenate(inputs=(self.op, dataset.op)), (self, dataset))
+
+    def enumerate(self, start: int = 0) -> Dataset:
+        """Pairs of a number, from `start` on, and an element.
+
+        >>> import penstock as ps
+        >>> [(int(i), int(x)) for i, x in ps.Dataset.range(7, 9).enumerate(start=1)]
+        [(1, 7), (2, 8)]
+        """
+        return self._then(Enumerate(inputs=(self.op,), start_at=start))
+
+    def filter(self, predicate: Callable[..., Any]) -> Dataset:
+        """The elements for which a function is true; a tuple's parts are separate arguments.
+
+        >>> import penstock as ps
+        >>> [int(x) for x in ps.Dataset.range(6).filter(lambda x: x > 3)]
+        [4, 5]
+        """
+        return self._then(Filter(inputs=(self.op,), predicate=predicate))
+
+    def flat_map(self, map_func: Callable[..., Any]) -> Dataset:
+        """The elements of the datasets that a function returns, one dataset after the other.
+
+        >>> import penstock as ps
+        >>> ds = ps.Dataset.range(4).flat_map(lambda n: ps.Dataset.range(n))
+        >>> [int(x) for x in ds]
+        [0, 0, 1, 0, 1, 2]
+        """
+        return self._then(FlatMap(inputs=(self.op,), function=map_func))
+
+    def group_by_window(
+        self,
+        key_func: Callable[..., Any],
+        reduce_func: Callable[..., Any],
+        window_size: int | None = None,
+        window_size_func: Callable[..., Any] | None = None,
+    ) -> Dataset:
+        """Gather elements of one key, and go on with the dataset made of each full group.
+
+        `key_func` gives a whole number for an element. As soon as a key has `window_size` elements,
+        or `window_size_func(key)`, `reduce_func(key, dataset)` gives the dataset whose elements
+        follow. At the end come the groups that are not full, in the order of their keys.
+
+        >>> import penstock as ps
+        >>> ds = ps.Dataset.range(7)
+        >>> ds = ds.group_by_window(lambda x: x % 2, lambda key, group: group.batch(2), window_size=2)
+        >>> [batch.tolist() for batch in ds]
+        [[0, 2], [1, 3], [4, 6], [5]]
+        """
+        return self._then(
+            GroupByWindow(
+                inputs=(self.op,),
+                key_func=key_func,
+                reduce_func=reduce_func,
+                window_size=window_size,
+                window_size_func=window_size_func,
+                wrap=Dataset,
+            )
+        )
+
+    def ignore_errors(self, log_warning: bool = False) -> Dataset:
+        """Leave out the elements that fail; the report counts them, `log_warning` logs them.
+
+        >>> import penstock as ps
+        >>> ds = ps.Dataset.range(-1, 3).map(lambda x: 6 // int(x))
+        >>> [int(x) for x in ds.ignore_errors()]
+        [-6, 6, 3]
+        """
+        return self._then(IgnoreErrors(inputs=(self.op,), log_warning=log_warning))
+
+    def interleave(
+        self,
+        map_func: Callable[..., Any],
+        cycle_length: int | None = None,
+        block_length: int | None = None,
+        num_parallel_calls: int | None = None,
+        deterministic: bool | None = None,
+    ) -> Dataset:
+        """The elements of the datasets that a function returns, several datasets in turn.
+
+        `cycle_length` datasets are open at a time (4 unless said, on every machine), and each gives
+        `block_length` elements (1) in its turn. One that has ended is replaced in its next turn.
+
+        >>> import penstock as ps
+        >>> ds = ps.Dataset.range(3)
+        >>> ds = ds.interleave(lambda n: ps.Dataset.from_tensors(n).repeat(3), 2, block_length=2)
+        >>> [int(x) for x in ds]
+        [0, 0, 1, 1, 0, 1, 2, 2, 2]
+        """
+        return self._then(
+            Interleave(
+                inputs=(self.op,),
+                function=map_func,
+                cycle_length=cycle_length,
+                block_length=block_length,
+                num_parallel_calls=num_parallel_calls,
+                deterministic=deterministic,
+            )
+        )
 
     def map(
         self,
@@ -75,11 +416,297 @@ class Dataset(Pipeline):
             )
         )
 
+    def padded_batch(
+        self,
+        batch_size: int,
+        padded_shapes: Any = None,
+        padding_values: Any = None,
+        drop_remainder: bool = False,
+    ) -> Dataset:
+        """Stack consecutive elements of unequal shape, the gaps filled.
+
+        `padded_shapes` is a nest of shapes like the elements; None in a shape, or instead of it, is
+        the longest of the batch. An element that is longer than its padded shape is an error.
+        `padding_values` is one scalar or a nest of them, of the elements' dtypes; without it, zeros
+        and empty strings.
+
+        >>> import numpy as np
+        >>> import penstock as ps
+        >>> ds = ps.Dataset.range(1, 4).map(lambda n: np.full(n, n)).padded_batch(2)
+        >>> [batch.tolist() for batch in ds]
+        [[[1, 0], [2, 2]], [[3, 3, 3]]]
+        """
+        return self._then(
+            PaddedBatch(
+                inputs=(self.op,),
+                size=batch_size,
+                padded_shapes=padded_shapes,
+                padding_values=padding_values,
+                drop_remainder=drop_remainder,
+            )
+        )
+
     def prefetch(self, buffer_size: int | str) -> Dataset:
         """Make elements ready ahead of their use."""
         return self._then(Prefetch(inputs=(self.op,), buffer_size=buffer_size))
 
+    def ragged_batch(
+        self,
+        batch_size: int,
+        drop_remainder: bool = False,
+        row_splits_dtype: Any = np.int64,
+    ) -> Dataset:
+        """Put consecutive elements of unequal shape into one `ps.Ragged`, without padding.
+
+        What is known to have one shape, and scalars, are stacked as `batch` does.
+
+        >>> import numpy as np
+        >>> import penstock as ps
+        >>> ds = ps.Dataset.range(1, 4).map(lambda n: np.full(n, n)).ragged_batch(3)
+        >>> list(ds)
+        [Ragged([[1], [2, 2], [3, 3, 3]])]
+        """
+        return self._then(
+            RaggedBatch(
+                inputs=(self.op,),
+                size=batch_size,
+                drop_remainder=drop_remainder,
+                row_splits_dtype=row_splits_dtype,
+            )
+        )
+
+    def rebatch(self, batch_size: int | Sequence[int], drop_remainder: bool = False) -> Dataset:
+        """The rows of batches in batches of another size, or of the sizes of a list in turn.
+
+        >>> import penstock as ps
+        >>> [x.tolist() for x in ps.Dataset.range(7).batch(4).rebatch([1, 2])]
+        [[0], [1, 2], [3], [4, 5], [6]]
+        """
+        return self._then(
+            Rebatch(inputs=(self.op,), sizes=sizes_of(batch_size), drop_remainder=drop_remainder)
+        )
+
+    def rejection_resample(
+        self,
+        class_func: Callable[..., Any],
+        target_dist: Any,
+        initial_dist: Any = None,
+        seed: int | None = None,
+    ) -> Dataset:
+        """Give (class, element), with elements passed over so that the classes get given shares.
+
+        `class_func` gives an element's class, a whole number from 0; `target_dist` the shares that
+        the classes are to have, and `initial_dist` those that they have now, estimated on the way if
+        it is not given.
+
+        >>> import penstock as ps
+        >>> ds = ps.Dataset.range(1000).rejection_resample(lambda x: int(x < 900), [0.5, 0.5], seed=1)
+        >>> classes = [int(found) for found, _ in ds]
+        >>> 0.4 < sum(classes) / len(classes) < 0.6
+        True
+        """
+        return self._then(resampled(self.op, class_func, target_dist, initial_dist, seed))
+
+    def repeat(self, count: int | None = None) -> Dataset:
+        """The dataset `count` times over; `None` or -1 for without end.
+
+        What reshuffles does so in each repetition. Without end, a dataset that turns out to be
+        empty ends.
+
+        >>> import penstock as ps
+        >>> [int(x) for x in ps.Dataset.range(2).repeat(2)]
+        [0, 1, 0, 1]
+        """
+        return self._then(Repeat(inputs=(self.op,), count=count))
+
+    def scan(self, initial_state: Any, scan_func: Callable[[Any, Any], Any]) -> Dataset:
+        """What `scan_func(state, element)` gives: a pair of the next state and an output.
+
+        An element that is a tuple is one argument. The state keeps the structure and the dtypes of
+        `initial_state`.
+
+        >>> import penstock as ps
+        >>> [int(x) for x in ps.Dataset.range(5).scan(0, lambda s, x: (s + x, s + x))]
+        [0, 1, 3, 6, 10]
+        """
+        return self._then(Scan(inputs=(self.op,), initial_state=initial_state, scan_func=scan_func))
+
+    def shard(self, num_shards: int, index: int) -> Dataset:
+        """Every `num_shards`-th element, from number `index` on.
+
+        Elements keep their numbers when one fails. Over arrays the others are not read.
+
+        >>> import penstock as ps
+        >>> [int(x) for x in ps.Dataset.range(8).shard(3, 1)]
+        [1, 4, 7]
+        """
+        return self._then(Shard(inputs=(self.op,), num_shards=num_shards, index=index))
+
+    def cache(self, filename: str = "") -> Dataset:
+        """Make the elements once, and read them again in later epochs.
+
+        They are in memory as far as the budget goes, and the rest in a scratch file; both belong to
+        the dataset. An epoch that ends early is not lost: the next one reads what there is, and goes
+        on. With a `filename`, a finished epoch is written to `filename + ".rows"`, for later
+        processes too; a file that another pipeline wrote is refused.
+
+        >>> import penstock as ps
+        >>> ds = ps.Dataset.range(3).map(lambda x: print("made", int(x)) or x).cache()
+        >>> [int(x) for x in ds]
+        made 0
+        made 1
+        made 2
+        [0, 1, 2]
+        >>> [int(x) for x in ds]
+        [0, 1, 2]
+        """
+        return self._then(Cache(inputs=(self.op,), filename=filename))
+
+    def shuffle(
+        self,
+        buffer_size: int | str | None = None,
+        seed: int | None = None,
+        reshuffle_each_iteration: bool = True,
+    ) -> Dataset:
+        """Put the elements in a random order.
+
+        Every element is drawn from a buffer of the next `buffer_size` elements, or of so many bytes
+        (`"64MiB"`), or of all elements: `None` or `ps.UNKNOWN`. The buffer is held to the memory
+        budget, and what does not fit is in a scratch file. Over a source with random access, such
+        as arrays, only numbers are kept. A `seed` fixes the sequence of the epochs' orders;
+        `reshuffle_each_iteration=False` makes every epoch the same.
+
+        >>> import penstock as ps
+        >>> ds = ps.Dataset.range(6).shuffle(6, seed=1)
+        >>> sorted(int(x) for x in ds)
+        [0, 1, 2, 3, 4, 5]
+        """
+        return self._then(
+            Shuffle(
+                inputs=(self.op,),
+                buffer_size=buffer_size,
+                seed=seed,
+                reshuffle_each_iteration=reshuffle_each_iteration,
+            )
+        )
+
+    def skip(self, count: int) -> Dataset:
+        """All but the first `count` elements; -1 skips all of them.
+
+        An element that fails on the way is raised and not counted, as in `take`, so that
+        `take(n)` and `skip(n)` always part a dataset in two.
+
+        >>> import penstock as ps
+        >>> [int(x) for x in ps.Dataset.range(5).skip(3)]
+        [3, 4]
+        """
+        return self._then(Skip(inputs=(self.op,), count=count))
+
+    def take(self, count: int) -> Dataset:
+        """The first `count` elements; -1 for all. No more than these are read.
+
+        >>> import penstock as ps
+        >>> [int(x) for x in ps.Dataset.counter().take(3)]
+        [0, 1, 2]
+        """
+        return self._then(Take(inputs=(self.op,), count=count))
+
+    def take_while(self, predicate: Callable[..., Any]) -> Dataset:
+        """The elements before the first for which a function is false.
+
+        >>> import penstock as ps
+        >>> [int(x) for x in ps.Dataset.counter().take_while(lambda x: x < 3)]
+        [0, 1, 2]
+        """
+        return self._then(TakeWhile(inputs=(self.op,), predicate=predicate))
+
+    def unbatch(self) -> Dataset:
+        """The rows of batches as elements of their own.
+
+        >>> import penstock as ps
+        >>> [int(x) for x in ps.Dataset.range(5).batch(2).unbatch()]
+        [0, 1, 2, 3, 4]
+        """
+        return self._then(Unbatch(inputs=(self.op,)))
+
+    def unique(self) -> Dataset:
+        """Every element the first time it comes.
+
+        What has come is remembered, in the memory budget: 16 bytes for a number of 64 bits, about
+        200 for anything else that can be hashed.
+
+        >>> import penstock as ps
+        >>> [int(x) for x in ps.Dataset.from_tensor_slices([1, 37, 2, 37, 2, 1]).unique()]
+        [1, 37, 2]
+        """
+        return self._then(Unique(inputs=(self.op,)))
+
+    def window(
+        self, size: int, shift: int | None = None, stride: int = 1, drop_remainder: bool = False
+    ) -> Dataset:
+        """Datasets of `size` consecutive elements, which may overlap.
+
+        A window begins `shift` elements after the one before it (`size` unless said) and takes every
+        `stride`th. Of elements with several parts, each part is a dataset of its own. The last
+        windows are shorter, or left out with `drop_remainder=True`. A window can be read as long as
+        the run goes on that made it.
+
+        >>> import penstock as ps
+        >>> ds = ps.Dataset.range(5).window(3, shift=2)
+        >>> [[int(x) for x in window] for window in ds]
+        [[0, 1, 2], [2, 3, 4], [4]]
+        """
+        return self._then(
+            Window(
+                inputs=(self.op,),
+                size=size,
+                shift=shift,
+                stride=stride,
+                drop_remainder=drop_remainder,
+                wrap=Dataset,
+            )
+        )
+
     # Running
+
+    def as_numpy_iterator(self) -> Iterator:
+        """The same as `iter(ds)`: elements are NumPy's already.
+
+        >>> import penstock as ps
+        >>> [int(x) for x in ps.Dataset.range(3).as_numpy_iterator()]
+        [0, 1, 2]
+        """
+        return self.iterate()
+
+    def cardinality(self) -> int:
+        """How many elements there are: a number, `ps.INFINITE`, or `ps.UNKNOWN` without reading.
+
+        >>> import penstock as ps
+        >>> ps.Dataset.range(10).batch(4).cardinality()
+        3
+        >>> ps.Dataset.range(10).repeat().cardinality() == ps.INFINITE
+        True
+        """
+        return self.op.cardinality
+
+    @property
+    def element_spec(self) -> Any:
+        """The nest of `ps.TensorSpec` that the elements agree with.
+
+        Where only the data can tell, as behind a function of the user, the first element is made to
+        find out, once; its shapes are then those of that element.
+
+        >>> import penstock as ps
+        >>> ps.Dataset.range(10).batch(4).element_spec
+        TensorSpec(shape=(None,), dtype=int64)
+        """
+        if self.op.spec is not None:
+            return self.op.spec.nest()
+        if self._first_spec is None:
+            one = self.with_options(Options(block_rows=1))
+            with one.iterate(epoch=0) as it:
+                self._first_spec = spec_of_first(it, self.op)
+        return self._first_spec.nest()
 
     def explain(self, memory: int | str | None = None) -> Explanation:
         """What will run: the pipeline as declared, as the optimizer leaves it, and why.
@@ -93,6 +720,16 @@ class Dataset(Pipeline):
         budget = resolve_budget(memory, self._options)
         return explain(plan_of(self.op, self._options, budget), budget)
 
+    def get_single_element(self) -> Any:
+        """The element of a dataset that has exactly one.
+
+        >>> import penstock as ps
+        >>> int(ps.Dataset.range(10).batch(10).map(lambda x: x.sum()).get_single_element())
+        45
+        """
+        with self.iterate() as it:
+            return single(it, self.op)
+
     def iterate(
         self, memory: int | str | None = None, seed: int | None = None, epoch: int | None = None
     ) -> Iterator:
@@ -100,20 +737,114 @@ class Dataset(Pipeline):
         budget = resolve_budget(memory, self._options)
         plan = plan_of(self.op, self._options, budget)
         if epoch is None:
-            epoch, self._epochs = self._epochs, self._epochs + 1
+            epoch = self._next_epoch()
         seed = self._options.seed if seed is None else seed
         return Iterator(Run(plan, budget, seed=seed, epoch=epoch))
-
-    def __iter__(self) -> Iterator:
-        return self.iterate()
-
-    def with_options(self, options: Options) -> Dataset:
-        """The same dataset with these options; what they leave unsaid stays as it was."""
-        return Dataset(self.op, self._options.merged(options))
 
     def options(self) -> Options:
         """The options of this dataset."""
         return self._options
 
+    def reduce(self, initial_state: Any, reduce_func: Callable[[Any, Any], Any]) -> Any:
+        """Run over all elements and give the last state: `state = reduce_func(state, element)`.
+
+        An element that is a tuple is one argument. The state keeps the structure and the dtypes of
+        `initial_state`.
+
+        >>> import penstock as ps
+        >>> int(ps.Dataset.range(5).reduce(0, lambda state, x: state + x))
+        10
+        """
+        op = Reduce(inputs=(self.op,), initial_state=initial_state, reduce_func=reduce_func)
+        with self._then(op).iterate(epoch=self._next_epoch()) as it:
+            return single(it, op)
+
+    def with_options(self, options: Options) -> Dataset:
+        """The same dataset with these options; what they leave unsaid stays as it was."""
+        return Dataset(self.op, self._options.merged(options))
+
+    def __bool__(self) -> bool:
+        # Without this, a dataset would be false where it is empty, and fail where nobody knows.
+        return True
+
+    def __iter__(self) -> Iterator:
+        return self.iterate()
+
+    def __len__(self) -> int:
+        return length(self.op)
+
+    def __repr__(self) -> str:
+        spec = "unknown" if self.op.spec is None else self.op.spec.nest()
+        return f"<Dataset {chain(self.op)} element_spec={spec}>"
+
+    def _next_epoch(self) -> int:
+        epoch, self._epochs = self._epochs, self._epochs + 1
+        return epoch
+
     def _then(self, op: Op) -> Dataset:
         return Dataset(op, self._options)
+
+
+def _joined(op: Op, datasets: Iterable[Pipeline]) -> Dataset:
+    """A dataset of several, with the options of all of them, the last word winning."""
+    options = Options()
+    for dataset in datasets:
+        options = options.merged(dataset._options)
+    return Dataset(op, options)
+
+
+def _datasets(datasets: Iterable[Any], call: str) -> list[Dataset]:
+    """A list of datasets; raises where one of them is none."""
+    found = list(datasets)
+    for one in found:
+        if not isinstance(one, Dataset):
+            raise ArgumentTypeError(f"{call} at {user_site()}: expected datasets, got {one!r}.")
+    return found
+
+
+# For use with `apply`
+
+
+def assert_cardinality(expected_cardinality: int) -> Callable[[Dataset], Dataset]:
+    """Say how many elements a dataset has; a run that finds more or fewer raises.
+
+    For use with `apply`. `ps.INFINITE` says that it has no end.
+
+    >>> import penstock as ps
+    >>> ds = ps.Dataset.range(10).filter(lambda x: x < 3).apply(ps.assert_cardinality(3))
+    >>> len(ds)
+    3
+    """
+    op = partial(AssertCardinality, expected=expected_cardinality)
+    return lambda dataset: dataset._then(op(inputs=(dataset.op,)))
+
+
+def group_by_reducer(
+    key_func: Callable[..., Any], reducer: Reducer
+) -> Callable[[Dataset], Dataset]:
+    """Reduce the elements of every key to one; the results come in the order of the keys.
+
+    For use with `apply`.
+
+    >>> import penstock as ps
+    >>> count = ps.Reducer(lambda key: (key, 0), lambda s, x: (s[0], s[1] + 1), lambda *s: s)
+    >>> ds = ps.Dataset.range(7).apply(ps.group_by_reducer(lambda x: x % 3, count))
+    >>> [(int(key), int(size)) for key, size in ds]
+    [(0, 3), (1, 2), (2, 2)]
+    """
+    op = partial(GroupByReducer, key_func=key_func, reducer=reducer)
+    return lambda dataset: dataset._then(op(inputs=(dataset.op,)))
+
+
+def pad_to_cardinality(cardinality: int, mask_key: str = "valid") -> Callable[[Dataset], Dataset]:
+    """Add elements of zeros up to a length, with a mask that is False for them.
+
+    For use with `apply`, on a dataset of dicts of known length.
+
+    >>> import penstock as ps
+    >>> ds = ps.Dataset.from_tensor_slices({"x": [7, 8]}).apply(ps.pad_to_cardinality(3))
+    >>> [(int(element["x"]), bool(element["valid"])) for element in ds]
+    [(7, True), (8, True), (0, False)]
+    """
+    op = partial(PadToCardinality, target=cardinality, mask_key=mask_key)
+    return lambda dataset: dataset._then(op(inputs=(dataset.op,)))

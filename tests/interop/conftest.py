@@ -7,6 +7,7 @@ import warnings
 from pathlib import Path
 
 import pytest
+
 from interop.words import PenstockWords, TensorFlowWords, Words
 
 HERE = Path(__file__).parent

@@ -27,6 +27,8 @@ class Words(ABC):
     experimental: Any
     """Where `assert_cardinality`, `pad_to_cardinality`, `group_by_reducer` and `Reducer` live."""
     image: Any
+    string: Any
+    """The dtype of bytes."""
 
     @abstractmethod
     def cast(self, x: Any, dtype: str) -> Any:
@@ -68,6 +70,7 @@ class PenstockWords(Words):
     Dataset = ps.Dataset
     AUTOTUNE = ps.AUTOTUNE
     experimental = ps
+    string = bytes
 
     @property
     def TensorSpec(self) -> Any:  # noqa: N802
@@ -105,6 +108,8 @@ class PenstockWords(Words):
                     return
 
     def plain(self, leaf: Any) -> Any:
+        if isinstance(leaf, ps.Ragged):
+            return ("ragged", leaf.dtype.name, leaf.to_list())
         return plain_array(leaf)
 
 
@@ -116,6 +121,7 @@ class TensorFlowWords(Words):
         self.AUTOTUNE = tf.data.AUTOTUNE
         self.experimental = tf.data.experimental
         self.image = tf.image
+        self.string = tf.string
 
     def cast(self, x: Any, dtype: str) -> Any:
         return self.tf.cast(x, dtype)
@@ -153,7 +159,9 @@ def plain_array(leaf: Any) -> Any:
     """An array as its dtype, its shape and its items; text counts as its bytes."""
     array = np.asarray(leaf)
     if array.dtype.kind in "SUO":
-        items = [item.encode() if isinstance(item, str) else item for item in array.ravel().tolist()]
+        items = [
+            item.encode() if isinstance(item, str) else item for item in array.ravel().tolist()
+        ]
         if all(isinstance(item, bytes) for item in items):
             return ("string", array.shape, items)
         return ("object", array.shape, array.tolist())

@@ -86,7 +86,7 @@ def _of_arrays(leaves: Sequence[NDArray[Any]]) -> Column:
             return _of_objects(leaves)
         return _of_string_arrays(leaves)
     if same_shape:
-        return DenseColumn(first[None] if len(leaves) == 1 else np.stack(leaves))
+        return DenseColumn(np.asarray(first, order="C")[None] if len(leaves) == 1 else np.stack(leaves))
     shapes = np.array([leaf.shape for leaf in leaves], np.int64)
     values = np.concatenate([leaf.ravel() for leaf in leaves])
     return RaggedColumn(values, offsets_of(shapes.prod(axis=1)), shapes)

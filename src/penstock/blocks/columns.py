@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.blocks.ragged import Ragged
 from penstock.blocks.spec import BYTES, OBJECT, TEXT, TensorSpec, spec_of
 from penstock.kernels.spans import Empty, gather_spans
 
@@ -264,6 +265,8 @@ def size_of(leaf: Any) -> int:
         return leaf.nbytes + 128
     if isinstance(leaf, bytes | str):
         return len(leaf) + 64
+    if isinstance(leaf, Ragged):
+        return leaf.nbytes + 256
     return 128
 
 

@@ -27,6 +27,8 @@ ALIGNED = 8
 
 Read = Callable[[int, NDArray[Any]], None]
 """Fills an array with the bytes at an offset from the block's beginning."""
+Fetch = Callable[["Buffer", int, int], NDArray[Any]]
+"""The items of a buffer from one number up to another, along the first axis."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +39,10 @@ class Buffer:
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
 
-    def read(self, read: Read, start: int, stop: int, empty: Empty) -> NDArray[Any]:
-        """The items from `start` up to `stop` along the first axis."""
-        out = empty((stop - start, *self.shape[1:]), self.dtype)
-        step = self.dtype.itemsize * int(np.prod(self.shape[1:], dtype=np.int64))
-        read(self.offset + start * step, out)
-        return out
+    @property
+    def step(self) -> int:
+        """The bytes of one item along the first axis."""
+        return self.dtype.itemsize * int(np.prod(self.shape[1:], dtype=np.int64))
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,37 +116,54 @@ def pickle_row(item: Any) -> bytes:
         ) from error
 
 
-def unpack(
-    packed: Packed, read: Read, start: int, stop: int, empty: Empty = np.empty
-) -> Block:
+def unpack(packed: Packed, read: Read, start: int, stop: int, empty: Empty = np.empty) -> Block:
     """The rows from `start` up to `stop` of a packed block."""
-    columns = [_unpack_column(column, read, start, stop, empty) for column in packed.columns]
+
+    def fetch(buffer: Buffer, first: int, last: int) -> NDArray[Any]:
+        out = empty((last - first, *buffer.shape[1:]), buffer.dtype)
+        read(buffer.offset + first * buffer.step, out)
+        return out
+
+    return _unpack(packed, fetch, start, stop)
+
+
+def unpack_views(packed: Packed, raw: NDArray[np.uint8]) -> Block:
+    """All rows of a packed block whose bytes are at hand, as views of them."""
+
+    def fetch(buffer: Buffer, first: int, last: int) -> NDArray[Any]:
+        part = raw[buffer.offset + first * buffer.step : buffer.offset + last * buffer.step]
+        if buffer.step == 0:
+            return np.empty((last - first, *buffer.shape[1:]), buffer.dtype)
+        return part.view(buffer.dtype).reshape(last - first, *buffer.shape[1:])
+
+    return _unpack(packed, fetch, 0, packed.rows)
+
+
+def _unpack(packed: Packed, fetch: Fetch, start: int, stop: int) -> Block:
+    columns = [_unpack_column(column, fetch, start, stop) for column in packed.columns]
     return Block(packed.structure, columns, stop - start)
 
 
-def _unpack_column(
-    column: PackedColumn, read: Read, start: int, stop: int, empty: Empty
-) -> Column:
+def _unpack_column(column: PackedColumn, fetch: Fetch, start: int, stop: int) -> Column:
     buffers = column.buffers
     if column.kind == "dense":
-        return DenseColumn(buffers[0].read(read, start, stop, empty))
+        return DenseColumn(fetch(buffers[0], start, stop))
     if column.kind == "bytes":
         width = int(np.prod(column.shape, dtype=np.int64))
-        values, offsets = _read_flat(buffers, read, start * width, stop * width, empty)
+        values, offsets = _fetch_flat(buffers, fetch, start * width, stop * width)
         return BytesColumn(values, offsets, text=column.text, shape=column.shape)
-    values, offsets = _read_flat(buffers, read, start, stop, empty)
+    values, offsets = _fetch_flat(buffers, fetch, start, stop)
     if column.kind == "ragged":
-        return RaggedColumn(values, offsets, buffers[2].read(read, start, stop, empty))
+        return RaggedColumn(values, offsets, fetch(buffers[2], start, stop))
     return ObjectColumn(unpickle_rows(values, offsets))
 
 
-def _read_flat(
-    buffers: Sequence[Buffer], read: Read, start: int, stop: int, empty: Empty
+def _fetch_flat(
+    buffers: Sequence[Buffer], fetch: Fetch, start: int, stop: int
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    offsets = buffers[1].read(read, start, stop + 1, empty)
+    offsets = fetch(buffers[1], start, stop + 1)
     first, last = int(offsets[0]), int(offsets[-1])
-    values = buffers[0].read(read, first, last, empty)
-    return values, offsets - first
+    return fetch(buffers[0], first, last), offsets - first
 
 
 def unpickle_rows(values: NDArray[np.uint8], offsets: NDArray[np.int64]) -> NDArray[np.object_]:

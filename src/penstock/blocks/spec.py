@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock.blocks.ragged import Ragged
 from penstock.blocks.structure import Structure
 from penstock.errors import ArgumentTypeError
 
@@ -33,7 +34,8 @@ class TensorSpec:
         if shape is not None:
             sizes = (shape,) if isinstance(shape, int) else tuple(shape)
             for size in sizes:
-                if size is not None and (isinstance(size, bool) or int(size) != size or size < 0):
+                whole = isinstance(size, int | np.integer) and not isinstance(size, bool)
+                if size is not None and not (whole and size >= 0):
                     raise ArgumentTypeError(
                         f"TensorSpec(shape=): expected sizes or None, got {size!r} in {shape!r}."
                     )
@@ -155,6 +157,8 @@ def spec_of(leaf: Any) -> TensorSpec:
         return TensorSpec((), TEXT)
     if isinstance(leaf, np.generic | bool | int | float | complex):
         return TensorSpec((), np.asarray(leaf).dtype)
+    if isinstance(leaf, Ragged):
+        return TensorSpec(leaf.shape, spec_of(leaf.flat_values).dtype)
     return TensorSpec((), OBJECT)
 
 

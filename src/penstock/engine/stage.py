@@ -157,6 +157,9 @@ class StageContext(Context):
             return mix(own, self.epoch)
         return own
 
+    def label_of(self, index: int) -> str:
+        return self.label if self._nested_in is not None else self.run.labels[index]
+
     def scratch(self) -> Scratch:
         return self.run.scratch()
 

@@ -6,6 +6,7 @@ import operator
 from typing import Any
 
 from penstock.errors import ArgumentError, ArgumentTypeError
+from penstock.graph.running import Pipeline
 from penstock.graph.site import user_site
 
 
@@ -32,6 +33,12 @@ def function(value: Any, call: str) -> Any:
             f"{call} at {user_site()}: expected a function, got {value!r}."
         )
     return value
+
+
+def dataset(value: Any, call: str) -> None:
+    """A dataset."""
+    if not isinstance(value, Pipeline):
+        raise ArgumentTypeError(f"{call} at {user_site()}: expected a dataset, got {value!r}.")
 
 
 def flag(value: Any, call: str) -> bool:

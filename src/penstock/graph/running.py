@@ -69,6 +69,10 @@ class Context(ABC):
         """
 
     @abstractmethod
+    def label_of(self, index: int) -> str:
+        """How the op of that number in the declared pipeline is called, where a pass has moved it."""
+
+    @abstractmethod
     def scratch(self) -> Scratch:
         """The run's scratch file, made when it is first needed."""
 

@@ -64,3 +64,12 @@ def below(random: NDArray[np.uint64], bound: int) -> NDArray[np.int64]:
 def unit(random: NDArray[np.uint64]) -> NDArray[np.float64]:
     """Floats from 0 up to, but not, 1."""
     return (random >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+def bits_of_rows(keys: NDArray[np.uint64], count: int) -> NDArray[np.uint64]:
+    """`count` times 64 random bits for every key: an array of shape (keys, count)."""
+    z = np.arange(1, count + 1, dtype=np.uint64) * np.uint64(_STEP) + keys[:, None]
+    _finish_all(z)
+    z += (keys * np.uint64(_TWO))[:, None]
+    _finish_all(z)
+    return z

@@ -108,6 +108,12 @@ class Account:
             for buffer in block.buffers():
                 self.ledger._unkeep(owner_of(buffer))
 
+    def disown(self, block: Block) -> None:
+        """Say that the kept buffers of `block` are on no account of this run any more."""
+        with self.ledger._settled():
+            for buffer in block.buffers():
+                self.ledger._watched.pop(id(owner_of(buffer)), None)
+
     def adopt(self, block: Block) -> None:
         """Watch the buffers of `block` that nobody watches yet, on this account."""
         with self.ledger._settled():

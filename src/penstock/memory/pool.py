@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.memory.ledger import Account, Lease, Ledger
+from penstock.memory.pages import map_pages
 
 SMALLEST = 128 << 10
 """Smaller arrays are left to NumPy: mapping pages for them costs more than it saves."""
@@ -56,7 +57,7 @@ class Pool:
         if idle:
             self._account._add(-room)
             return idle.pop()
-        return mmap.mmap(-1, room)
+        return map_pages(room)
 
     def _take_back(self, room: int, pages: mmap.mmap) -> None:
         # Called with the ledger's lock held.

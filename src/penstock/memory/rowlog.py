@@ -54,6 +54,8 @@ class RowLog:
         self._scratch = scratch
         self._empty = empty
         self._note = note
+        self._attached = True
+        self._seen_bytes = 0
         self._chunks: list[Chunk] = []
         self._lock = threading.Lock()
         self._tail: list[Block] = []
@@ -65,6 +67,11 @@ class RowLog:
         """How many rows have been appended, those dropped since included."""
         account.ledger.keepers.append(self._give_back)
 
+    @property
+    def row_bytes(self) -> int:
+        """About the bytes of one row."""
+        return self._seen_bytes // max(self.rows, 1)
+
     def append(self, block: Block) -> None:
         """Keep a copy of the rows of `block`."""
         if block.rows == 0:
@@ -72,6 +79,9 @@ class RowLog:
         with self._lock:
             self.rows += block.rows
             size = block.nbytes
+            self._seen_bytes += size
+            # A chunk may have to come back from the file: its room is not for rows that stay.
+            self._account.expect(max(size, CHUNK // 2))
             over = self._account.over()
             if over:
                 self._spill(over)
@@ -145,16 +155,52 @@ class RowLog:
             if not self._tail:
                 self._tail_bytes = 0
 
+    def seal(self) -> None:
+        """No more rows will come: join what waits for more."""
+        with self._lock:
+            self._close_tail()
+
     def clear(self) -> None:
         """Forget all rows; numbers go on."""
         self.drop_before(self.rows)
 
     def close(self) -> None:
         """Forget all rows, and be asked for memory no more."""
-        keepers = self._account.ledger.keepers
-        if self._give_back in keepers:
-            keepers.remove(self._give_back)
         self.clear()
+        self.detach(0)
+
+    def detach(self, keep: int) -> None:
+        """Outlive the run: have at most `keep` bytes in memory, and none on its ledger."""
+        with self._lock:
+            if not self._attached:
+                return
+            self._attached = False
+            self._account.ledger.keepers.remove(self._give_back)
+            self._close_tail()
+            blocks = [chunk.block for chunk in self._chunks if chunk.block is not None]
+            over = sum(block.nbytes for block in blocks) - keep
+            del blocks
+            if over > 0:
+                self._spill(over)
+            for chunk in self._chunks:
+                if chunk.block is not None:
+                    self._account.release(chunk.block.nbytes)
+                    self._account.disown(chunk.block)
+
+    def attach(self, account: Account, empty: Empty, note: Callable[[str], None]) -> None:
+        """Go on in another run: what its budget refuses goes to the file."""
+        with self._lock:
+            self._account, self._empty, self._note = account, empty, note
+            self._attached = True
+            account.ledger.keepers.append(self._give_back)
+            for chunk in self._chunks:
+                block = chunk.block
+                if block is None:
+                    continue
+                if account.request(block.nbytes):
+                    account.keep(block)
+                else:
+                    self._write(chunk, block)
 
     def _add_chunk(self, block: Block, *, in_memory: bool) -> None:
         chunk = Chunk(self._chunked, block)

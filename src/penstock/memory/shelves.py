@@ -22,7 +22,7 @@ from penstock.memory.spill import Scratch
 
 Index = NDArray[np.int64]
 STEP = 1 << 20
-"""Memory for small rows is asked for in steps of about so many bytes."""
+"""Memory for small rows is asked for in steps of at least so many bytes, if the budget is large."""
 SPILLED = "keeps rows in a scratch file, to stay in the budget"
 
 
@@ -119,7 +119,8 @@ class DenseShelf(Shelf):
     def _grow(self, needed: int) -> None:
         """Have room for `needed` slots in memory, if it is granted; it is as much as there is."""
         one = self._row_bytes
-        for rows in (max(needed, self._room + STEP // one, self._room * 5 // 4), needed):
+        step = min(STEP, self._account.ledger.budget // 32) // one
+        for rows in (max(needed, self._room + step, self._room * 9 // 8), needed):
             if self._account.request((rows - self._room) * one):
                 self._resize(rows)
                 return

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from penstock.blocks.block import Block
-from penstock.blocks.build import concat
 from penstock.blocks.columns import BytesColumn, Column, DenseColumn, ObjectColumn, RaggedColumn
 from penstock.blocks.spec import Spec
 from penstock.errors import DataError
 from penstock.graph import checks
 from penstock.graph.op import INFINITE, UNKNOWN, Op
 from penstock.graph.running import Context, Running
+from penstock.ops.assembly import Assembly
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -69,9 +69,8 @@ class RunningBatch(Running):
         self._op = op
         self._context = context
         self._upstream = context.input()
-        self._parts: list[Block] = []
+        self._begun = Assembly(op.size, context.empty)
         self._uneven: Block | None = None
-        self._have = 0
         self._seen = 0
         self._ended = False
 
@@ -81,36 +80,32 @@ class RunningBatch(Running):
             return self._next_uneven()
         while not self._ended:
             # With a part of a batch at hand, only that batch is completed: the next pull is aligned.
-            wanted = size - self._have if self._have else rows * size
+            wanted = size - self._begun.rows if self._begun.rows else rows * size
             block = self._upstream.pull(wanted)
             if block is None:
                 self._ended = True
                 break
-            if not self._parts and block.rows >= size:
+            if not self._begun.rows and block.rows >= size:
                 whole = block.rows - block.rows % size
                 if whole < block.rows:
                     self._keep(block.slice(whole, block.rows))
                 return self._stack(block.slice(0, whole))
             self._keep(block)
-            if self._have == size:
-                return self._stack(self._joined())
-        if self._have and not self._op.drop_remainder:
-            return self._stack_batch(self._joined())
-        self._parts = []
+            del block  # what it holds is not needed while the next part is made
+            if self._begun.rows == size:
+                return self._stack(self._begun.take())
+        if self._begun.rows and not self._op.drop_remainder:
+            return self._stack_batch(self._begun.take())
+        self._begun.clear()
         return None
 
     def _keep(self, block: Block) -> None:
-        if not self._parts:
+        if not self._begun.rows:
             one = -(-block.nbytes // block.rows)
             self._context.account.need(
                 one * self._op.size, f"Use a batch_size smaller than {self._op.size}."
             )
-        self._parts.append(block)
-        self._have += block.rows
-
-    def _joined(self) -> Block:
-        parts, self._parts, self._have = self._parts, [], 0
-        return concat(parts, self._context.empty)
+        self._begun.add(block)
 
     def _stack(self, block: Block) -> Block:
         if block.rows > self._op.size and any(
@@ -137,7 +132,7 @@ class RunningBatch(Running):
         return Block(block.structure, columns, block.rows // size)
 
     def close(self) -> None:
-        self._parts = []
+        self._begun.clear()
         self._uneven = None
 
 

@@ -44,13 +44,13 @@ class Concatenate(Op):
         return UNKNOWN if UNKNOWN in counts else sum(counts)
 
     def order(self, first: Spec, second: Spec) -> list[int]:
-        """Where the second's leaves are found in the order of the first's; raises if they differ."""
+        """Where the second's leaves are, in the order of the first's; raises if they differ."""
         order = leaf_order(first.structure, second.structure)
         if order is None:
             raise ArgumentTypeError(
                 self.fail(
-                    f"expected elements of the structure {first.structure}, as in the first dataset, "
-                    f"got {second.structure} in the second. Make them alike with a map."
+                    f"expected elements of the structure {first.structure}, as in the first "
+                    f"dataset, got {second.structure} in the second. Make them alike with a map."
                 )
             )
         for path, mine, place in zip(first.structure.paths(), first.leaves, order, strict=True):
@@ -59,14 +59,15 @@ class Concatenate(Op):
                 raise ArgumentTypeError(
                     self.fail(
                         f"expected {dtype_name(mine.dtype)} at element{path}, as in the first "
-                        f"dataset, got {dtype_name(its.dtype)} in the second. Convert one with a map."
+                        f"dataset, got {dtype_name(its.dtype)} in the second. "
+                        f"Convert one with a map."
                     )
                 )
         return order
 
 
 def leaf_order(first: Structure, second: Structure) -> list[int] | None:
-    """Where each leaf of `first` is in `second`, whose dicts may have their keys in another order."""
+    """Where each leaf of `first` is in `second`, whose dicts may have another order of keys."""
     if not _alike(first, second):
         return None
     return first.flatten(second.unflatten(range(second.leaves)))

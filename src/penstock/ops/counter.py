@@ -23,7 +23,7 @@ class Counter(Op):
 
     start_at: float = 0
     step: float = 1
-    dtype: np.dtype[Any] = np.dtype(np.int64)
+    dtype: np.dtype[Any]
 
     name = "counter"
 

@@ -3,21 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
-from penstock.blocks.structure import is_namedtuple
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.blocks.trace import Trace
 from penstock.errors import FunctionError
-from penstock.graph.op import Op
 from penstock.graph.site import failing_line
+from penstock.random.scope import Scope, enter
+
+
+class Declared(Protocol):
+    """What was declared at a line of the user's code."""
+
+    @property
+    def site(self) -> str:
+        """That line."""
 
 
 class UserFunction:
-    """A function of a user, with the op and the line that it was given to."""
+    """A function of a user, with the op and the line that it was given to.
 
-    def __init__(self, function: Callable[..., Any], op: Op, label: str) -> None:
+    `key` is the key of the random numbers that it draws; without one, `ps.random` refuses.
+    """
+
+    def __init__(
+        self, function: Callable[..., Any], op: Declared, label: str, key: int | None = None
+    ) -> None:
         self.function = function
         self.label = label
         self._site = op.site
+        self._key = key
 
     def __call__(self, element: Any, number: int) -> Any:
         """Call it with an element: the parts of a plain tuple are separate arguments."""
@@ -27,10 +44,21 @@ class UserFunction:
 
     def call(self, arguments: tuple[Any, ...], number: int) -> Any:
         """Call it with these arguments; whatever it raises becomes a `FunctionError`."""
+        before = enter(None if self._key is None else Scope(self._key, number))
         try:
             return self.function(*arguments)
         except Exception as error:
             raise self.failed(error, number) from error
+        finally:
+            enter(before)
+
+    def over_block(self, element: Any, numbers: NDArray[np.int64], trace: Trace) -> Any:
+        """Call it once with stand-ins for the elements of these numbers; raises what it raises."""
+        before = enter(None if self._key is None else Scope(self._key, numbers, trace))
+        try:
+            return self.function(*element) if type(element) is tuple else self.function(element)
+        finally:
+            enter(before)
 
     def failed(self, error: Exception, number: int) -> FunctionError:
         """The error that tells the user where and why the function failed."""
@@ -44,8 +72,3 @@ class UserFunction:
             op=self.label,
             number=number,
         )
-
-
-def unpacked(element: Any) -> bool:
-    """Whether an element's parts are given to a user's function one by one."""
-    return type(element) is tuple and not is_namedtuple(element)

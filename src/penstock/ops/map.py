@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,18 @@ from penstock.graph import checks
 from penstock.graph.op import Op, Traits, fresh_seed
 from penstock.graph.running import Context, Running
 from penstock.ops.function import UserFunction
-from penstock.ops.rowwise import PlainRows
+from penstock.ops.row_function import RowFunction
+
+
+@dataclass(frozen=True)
+class Step:
+    """A map that was made one with the map below it: its function, and what it was declared with."""
+
+    function: Callable[..., Any]
+    seed: int
+    site: str
+    index: int
+    """Its number in the declared pipeline."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -28,6 +40,8 @@ class Map(Op):
     seed: int = field(default_factory=fresh_seed, repr=False)
     carried: bool = field(default=False, repr=False)
     """Rows carry their element numbers, because a shuffle has been moved in front."""
+    earlier: tuple[Step, ...] = field(default=(), repr=False)
+    """The maps above that were made one with this one, the first to be called first."""
 
     name = "map"
     traits = Traits(one_to_one=True, fuses=True)
@@ -36,18 +50,64 @@ class Map(Op):
         checks.function(self.function, "map(map_func=)")
         if self.num_parallel_calls is not None:
             checks.count(self.num_parallel_calls, "map(num_parallel_calls=)", least=1, also=(-1,))
+        if self.deterministic is not None:
+            checks.flag(self.deterministic, "map(deterministic=)")
 
     def start(self, context: Context) -> Running:
         return RunningMap(self, context)
 
     def find_spec(self) -> Spec | None:
-        return None
+        return self._trial.spec
 
     def find_cardinality(self) -> int:
         return self.inputs[0].cardinality
 
+    @property
+    def hoistable(self) -> bool:
+        return self._trial.spec is not None and not self._trial.may_raise
+
+    def ways(self) -> str:
+        return self._trial.way
+
+    @cached_property
+    def _trial(self) -> _Trial:
+        """What a call with a made-up element tells, where the function has no side effects."""
+        steps = [*self.earlier, self]
+        rows = RowFunction([UserFunction(step.function, step, self.name, key=0) for step in steps])
+        above = self.inputs[0].spec
+        found = None if above is None else rows.find_spec(above)
+        if found is None:
+            return _Trial(None, may_raise=True, way=rows.way)
+        return _Trial(found[0], may_raise=found[1], way=rows.way)
+
     def with_carried_numbers(self) -> Map:
-        return replace(self, carried=True)
+        return _knowing(replace(self, carried=True), self._trial)
+
+    def fused_with(self, below: Op, index: int, below_index: int) -> Op:
+        if not isinstance(below, Map):
+            return super().fused_with(below, index, below_index)
+        step = Step(self.function, self.seed, self.site, index)
+        fused = replace(below, inputs=self.inputs, earlier=(*self.earlier, step, *below.earlier))
+        return _knowing(fused, below._trial)
+
+    def describe(self) -> str:
+        own = super().describe()
+        return own if not self.earlier else f"{own} of {len(self.earlier)} more"
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """What is known of a map before it runs."""
+
+    spec: Spec | None
+    may_raise: bool
+    way: str
+
+
+def _knowing(op: Map, trial: _Trial) -> Map:
+    """The op, with what is known of it already: plans are made often, and trials cost calls."""
+    op.__dict__["_trial"] = trial
+    return op
 
 
 class RunningMap(Running):
@@ -57,7 +117,18 @@ class RunningMap(Running):
         self._context = context
         self._carried = op.carried
         self._upstream = context.input()
-        self._rows = PlainRows([UserFunction(op.function, op, context.label)])
+        functions = [
+            UserFunction(
+                step.function,
+                step,
+                context.label_of(step.index),
+                context.key(step.seed, explicit=False, index=step.index),
+            )
+            for step in op.earlier
+        ]
+        key = context.key(op.seed, explicit=False)
+        functions.append(UserFunction(op.function, op, context.label, key))
+        self._rows = RowFunction(functions, context.empty)
         self._rest: Block | None = None
         self._error: ElementError | None = None
         self._seen = 0

@@ -12,7 +12,8 @@ from penstock.blocks.block import Block
 from penstock.blocks.build import column_of_array, concat_columns
 from penstock.blocks.columns import BytesColumn, Column, DenseColumn
 from penstock.blocks.spec import Spec, TensorSpec
-from penstock.errors import DataError
+from penstock.blocks.structure import Structure
+from penstock.errors import ArgumentError, ArgumentTypeError, DataError
 from penstock.graph import checks
 from penstock.graph.op import INFINITE, Op
 from penstock.graph.running import Context, Running
@@ -36,25 +37,40 @@ class PaddedBatch(Op):
         checks.flag(self.drop_remainder, "padded_batch(drop_remainder=)")
         spec = self.inputs[0].spec
         if spec is not None:
-            self.shapes_and_values(spec)
+            shapes, values = self.shapes_and_values(spec.structure)
+            self._check(spec, shapes, values)
 
-    def shapes_and_values(self, spec: Spec) -> tuple[list[padding.Shape | None], list[Any]]:
-        """What each leaf is padded to and with, checked against what is known of the elements."""
+    def shapes_and_values(
+        self, structure: Structure
+    ) -> tuple[list[padding.Shape | None], list[Any]]:
+        """What each leaf is padded to and with, as the user said."""
         argument = "padded_shapes"
         try:
-            shapes = padding.read_shapes(self.padded_shapes, spec.structure)
-            leaves = list(zip(spec.leaves, spec.structure.paths(), strict=True))
+            shapes = padding.read_shapes(self.padded_shapes, structure)
+            argument = "padding_values"
+            values = padding.read_values(self.padding_values, structure)
+            for value, path in zip(values, structure.paths(), strict=True):
+                padding.check_scalar(value, path)
+        except (TypeError, ValueError) as error:
+            raise self.wrong(argument, error) from None
+        return shapes, values
+
+    def _check(self, spec: Spec, shapes: list[padding.Shape | None], values: list[Any]) -> None:
+        argument = "padded_shapes"
+        leaves = list(zip(spec.leaves, spec.structure.paths(), strict=True))
+        try:
             for shape, (leaf, path) in zip(shapes, leaves, strict=True):
                 padding.check_shape(shape, leaf, path)
             argument = "padding_values"
-            values = padding.read_values(self.padding_values, spec.structure)
-            checked = []
             for value, (leaf, path) in zip(values, leaves, strict=True):
-                padding.check_scalar(value, path)
-                checked.append(padding.check_value(value, leaf.dtype, path))
+                padding.check_value(value, leaf.dtype, path)
         except (TypeError, ValueError) as error:
-            raise padding.argument_error(error, self.fail(f"{argument}=: {error}.")) from None
-        return shapes, checked
+            raise self.wrong(argument, error) from None
+
+    def wrong(self, argument: str, error: Exception) -> ArgumentError | ArgumentTypeError:
+        """The error that tells the user which argument is wrong, and why."""
+        kind = ArgumentTypeError if isinstance(error, TypeError) else ArgumentError
+        return kind(self.fail(f"{argument}=: {error}."))
 
     def start(self, context: Context) -> Running:
         return RunningPaddedBatch(self, context)
@@ -66,7 +82,7 @@ class PaddedBatch(Op):
         count = self.inputs[0].cardinality
         whole = count == INFINITE or (count >= 0 and count % self.size == 0)
         size = self.size if self.drop_remainder or whole else None
-        shapes, _ = self.shapes_and_values(spec)
+        shapes, _ = self.shapes_and_values(spec.structure)
         leaves = [
             TensorSpec(leaf.shape if shape is None else shape, leaf.dtype).batched(size)
             for shape, leaf in zip(shapes, spec.leaves, strict=True)
@@ -87,7 +103,8 @@ class RunningPaddedBatch(Running):
         self._context = context
         self._upstream = context.input()
         self._shapes: list[padding.Shape | None] = []
-        self._values: list[Any] | None = None
+        self._values: list[Any] = []
+        self._structure: Structure | None = None
         self._parts: list[Block] = []
         self._have = 0
         self._bytes = 0
@@ -110,8 +127,9 @@ class RunningPaddedBatch(Running):
         return None
 
     def _keep(self, block: Block) -> None:
-        if self._values is None:
-            self._shapes, self._values = self._op.shapes_and_values(block.spec())
+        if self._structure is None:
+            self._structure = block.structure
+            self._shapes, self._values = self._op.shapes_and_values(block.structure)
         size = block.nbytes
         whole_batch = -(-size // block.rows) * self._op.size
         self._parts.append(block)
@@ -165,13 +183,18 @@ class RunningPaddedBatch(Running):
         for i, path in enumerate(structure.paths()):
             leaf = [part.columns[i] for part in parts]
             try:
+                dtype = padding.dtype_of(leaf)
                 target = self._target(leaf, i, path, first)
             except TypeError as error:
-                raise self._failed(f"{error} at element{path}", first) from None
-            columns.append(self._stack(leaf, i, (rows, *target), count))
+                raise self._failed(f"element{path}: {error}", first) from None
+            try:
+                value = padding.check_value(self._values[i], dtype, path)
+            except TypeError as error:
+                raise self._op.wrong("padding_values", error) from None
+            columns.append(self._stack(leaf, value, (rows, *target), count))
         return Block(structure, columns, count)
 
-    def _stack(self, leaf: list[Column], i: int, shape: tuple[int, ...], count: int) -> Column:
+    def _stack(self, leaf: list[Column], value: Any, shape: tuple[int, ...], count: int) -> Column:
         rows, target = shape[0], shape[1:]
         batched = (count, rows // count, *target)
         one = leaf[0]
@@ -179,14 +202,9 @@ class RunningPaddedBatch(Running):
             return DenseColumn(one.array.reshape(batched))
         if all(isinstance(part, BytesColumn) and part.shape == target for part in leaf):
             joined = concat_columns(leaf)
-            if isinstance(joined, BytesColumn):
-                return joined.reshaped(batched[1:])
-        assert self._values is not None
-        value = self._values[i]
-        objects = any(padding.is_objects(part) for part in leaf)
-        dtype = np.dtype(object) if objects else np.asarray(value).dtype
-        if objects and not isinstance(value, bytes | str):
-            dtype = np.asarray(value).dtype
+            assert isinstance(joined, BytesColumn)
+            return joined.reshaped(batched[1:])
+        dtype = np.dtype(object) if isinstance(value, bytes | str) else np.asarray(value).dtype
         out = self._allocate(shape, dtype)
         at = 0
         for part in leaf:

@@ -8,17 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.blocks.columns import BytesColumn, Column, DenseColumn, ObjectColumn, RaggedColumn
+from penstock.blocks.columns import BytesColumn, Column, DenseColumn, RaggedColumn
 from penstock.blocks.spec import BYTES, TEXT, TensorSpec, dtype_name, spec_of
 from penstock.blocks.structure import Structure, structure_of
-from penstock.errors import ArgumentError, ArgumentTypeError
 from penstock.kernels.padding import fill_padded
 
 Shape = tuple[int | None, ...]
 
 
 def read_shapes(padded_shapes: Any, structure: Structure) -> list[Shape | None]:
-    """The padded shape of every leaf; None where nothing is said. Raises TypeError or ValueError."""
+    """The padded shape of every leaf, None where nothing is said; TypeError, ValueError."""
     if padded_shapes is None:
         return [None] * structure.leaves
     return list(_shapes(padded_shapes, structure))
@@ -29,7 +28,9 @@ def _shapes(said: Any, structure: Structure) -> list[Shape | None]:
         return [_shape(said)]
     if structure.kind is dict:
         if not isinstance(said, dict) or set(said) != set(structure.keys):
-            raise TypeError(f"expected a dict of shapes with the keys {list(structure.keys)}, got {said!r}")
+            raise TypeError(
+                f"expected a dict of shapes with the keys {list(structure.keys)}, got {said!r}"
+            )
         parts: Sequence[Any] = [said[key] for key in structure.keys]
     else:
         if not isinstance(said, tuple | list) or len(said) != len(structure.children):
@@ -88,7 +89,7 @@ def check_value(value: Any, dtype: np.dtype[Any], path: str) -> Any:
     if isinstance(value, np.ndarray | np.generic):
         if value.shape != () or value.dtype != dtype:
             raise TypeError(_mismatch(value, dtype, path))
-        return value[()]
+        return np.asarray(value)[()]
     kinds = {bool: "b", int: "iufc", float: "fc", complex: "c"}
     if type(value) not in kinds or dtype.kind not in kinds[type(value)]:
         raise TypeError(_mismatch(value, dtype, path))
@@ -99,7 +100,9 @@ def check_value(value: Any, dtype: np.dtype[Any], path: str) -> Any:
 
 
 def _mismatch(value: Any, dtype: np.dtype[Any], path: str) -> str:
-    came = f" of dtype {dtype_name(value.dtype)}" if isinstance(value, np.generic | np.ndarray) else ""
+    came = (
+        f" of dtype {dtype_name(value.dtype)}" if isinstance(value, np.generic | np.ndarray) else ""
+    )
     return f"element{path} is {dtype_name(dtype)}, which {value!r}{came} cannot pad"
 
 
@@ -108,6 +111,25 @@ def check_scalar(value: Any, path: str) -> None:
     spec = spec_of(value)
     if value is not None and (spec.shape != () or spec.dtype.kind == "O"):
         raise TypeError(f"expected a scalar to pad element{path} with, got {value!r}")
+
+
+def dtype_of(leaf: Sequence[Column]) -> np.dtype[Any]:
+    """The dtype of all rows of these columns; TypeError where they have several."""
+    dtypes = {_dtype(column) for column in leaf}
+    if len(dtypes) > 1:
+        names = sorted(map(dtype_name, dtypes))
+        raise TypeError(f"expected elements of one dtype, got {' and '.join(names)}")
+    return dtypes.pop()
+
+
+def _dtype(column: Column) -> np.dtype[Any]:
+    if isinstance(column, DenseColumn):
+        return column.array.dtype
+    if isinstance(column, RaggedColumn):
+        return column.values.dtype
+    if isinstance(column, BytesColumn):
+        return TEXT if column.text else BYTES
+    return spec_of(column.item(0)).dtype
 
 
 def shapes_of(column: Column) -> NDArray[np.int64]:
@@ -147,13 +169,3 @@ def _lay_equal(array: NDArray[Any], out: NDArray[Any], padding: Any) -> None:
     if array.shape != out.shape:
         out[...] = padding
     out[tuple(slice(size) for size in array.shape)] = array
-
-
-def argument_error(error: Exception, message: str) -> ArgumentError | ArgumentTypeError:
-    """The error of a wrong argument that a check above has found."""
-    return ArgumentTypeError(message) if isinstance(error, TypeError) else ArgumentError(message)
-
-
-def is_objects(column: Column) -> bool:
-    """Whether rows are padded as arrays of references."""
-    return isinstance(column, ObjectColumn | BytesColumn)

@@ -42,8 +42,10 @@ class Predicate:
     def _answers(self, block: Block) -> tuple[NDArray[np.bool_], DataError | None]:
         """The answers before the first that is neither True nor False, and the error that it is."""
         column = block.columns[0] if block.structure.is_leaf else None
-        if isinstance(column, DenseColumn) and column.array.dtype == bool and column.array.ndim == 1:
-            return column.array, None
+        if isinstance(column, DenseColumn):
+            array = column.array
+            if array.dtype == bool and array.ndim == 1:
+                return array, None
         answers: list[bool] = []
         for result in block.elements():
             if not isinstance(result, np.bool_ | np.ndarray) or result.dtype != bool or result.ndim:

@@ -21,14 +21,15 @@ class Random(Op):
     """Whole numbers from 0 up to 2**32; the same in every epoch, unless asked otherwise."""
 
     seed: int | None = None
-    rerandomize_each_iteration: bool = False
+    rerandomize_each_iteration: bool | None = None
     own_seed: int = field(default_factory=fresh_seed, repr=False)
 
     name = "random"
 
     def __post_init__(self) -> None:
         checks.seed(self.seed, "random(seed=)")
-        checks.flag(self.rerandomize_each_iteration, "random(rerandomize_each_iteration=)")
+        if self.rerandomize_each_iteration is not None:
+            checks.flag(self.rerandomize_each_iteration, "random(rerandomize_each_iteration=)")
 
     def start(self, context: Context) -> Running:
         return RunningRandom(self, context)
@@ -48,7 +49,7 @@ class RunningRandom(Running):
         self._key = context.key(
             op.own_seed if op.seed is None else op.seed,
             explicit=explicit,
-            each_epoch=op.rerandomize_each_iteration,
+            each_epoch=bool(op.rerandomize_each_iteration),
         )
         self._at = 0
 

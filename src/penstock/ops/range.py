@@ -12,9 +12,11 @@ from penstock.blocks.block import Block
 from penstock.blocks.columns import DenseColumn
 from penstock.blocks.spec import Spec, TensorSpec
 from penstock.blocks.structure import LEAF
-from penstock.errors import ArgumentError
+from penstock.errors import ArgumentError, ArgumentTypeError
+from penstock.graph import checks
 from penstock.graph.op import Op, Traits
 from penstock.graph.running import Context, Running
+from penstock.graph.site import user_site
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -41,6 +43,19 @@ class Range(Op):
 
     def find_cardinality(self) -> int:
         return len(range(self.start_at, self.stop, self.step))
+
+
+def bounds_of(args: tuple[Any, ...]) -> tuple[int, int, int]:
+    """Start, stop and step out of the arguments of `range`."""
+    if not 1 <= len(args) <= 3:
+        raise ArgumentTypeError(
+            f"range at {user_site()}: expected stop, or start and stop, or start, stop and step, "
+            f"got {len(args)} arguments."
+        )
+    numbers = [checks.count(arg, "range()") for arg in args]
+    if len(numbers) == 1:
+        return 0, numbers[0], 1
+    return numbers[0], numbers[1], numbers[2] if len(numbers) == 3 else 1
 
 
 class RunningRange(Running):

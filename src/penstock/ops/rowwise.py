@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,12 +61,13 @@ class PlainRows:
         return Outcome(done, used, error)
 
     def _call(self, element: Any, number: int) -> list[Any]:
+        leaves: list[Any] = []
         for function in self._functions:
             element = function(element, number)
-            if self._structure is None or function is not self._functions[-1]:
+            last = function is self._functions[-1]
+            structure = self._structure if last else None
+            if structure is None:
                 structure = structure_of(element)
-            else:
-                structure = self._structure
             try:
                 leaves = [as_leaf(leaf) for leaf in structure.flatten(element)]
             except TypeError as error:
@@ -76,11 +77,9 @@ class PlainRows:
                     op=function.label,
                     number=number,
                 ) from None
-            if function is self._functions[-1]:
+            if last:
                 self._structure = structure
             else:
-                element = structure.unflatten(leaves)
+                # The next function gets what it would get out of a block.
+                element = structure.unflatten([column_of([leaf]).item(0) for leaf in leaves])
         return leaves
-
-
-Apply = Callable[[Block, NDArray[np.int64], int], Outcome]

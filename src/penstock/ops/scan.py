@@ -77,8 +77,9 @@ class RunningScan(Running):
             self._seen += 1
             try:
                 state, output = self._call(element, number)
+                state = self._state.checked(state, number)
                 self._made.add(output, number)
-                self._state.set(state, number)
+                self._state.value = state
             except ElementError as error:
                 self._error = error
                 return used

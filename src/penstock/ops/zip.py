@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from penstock.blocks.block import Block
 from penstock.blocks.spec import Spec
-from penstock.blocks.structure import Structure
-from penstock.errors import ElementError
+from penstock.blocks.structure import Structure, structure_of
+from penstock.errors import ArgumentTypeError, ElementError
 from penstock.graph.op import INFINITE, UNKNOWN, Op
-from penstock.graph.running import Context, Input, Running
+from penstock.graph.running import Context, Input, Pipeline, Running
+from penstock.graph.site import user_site
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -48,6 +50,40 @@ def _filled(nest: Structure, structures: Iterator[Structure]) -> Structure:
     if nest.is_leaf:
         return next(structures)
     return replace(nest, children=tuple(_filled(child, structures) for child in nest.children))
+
+
+def nest_of(args: tuple[Any, ...], datasets: Any) -> tuple[Structure, list[Pipeline]]:
+    """The nest that `zip` was given, and the datasets in it, in order."""
+    if bool(args) == (datasets is not None):
+        came = "both" if args else "none"
+        raise ArgumentTypeError(
+            f"zip at {user_site()}: expected datasets, or `datasets=` a nest of them, got {came}."
+        )
+    nest = (args[0] if len(args) == 1 else args) if args else datasets
+    _refuse_lists(nest)
+    structure = structure_of(nest)
+    found = structure.flatten(nest)
+    for path, dataset in zip(structure.paths(), found, strict=True):
+        if not isinstance(dataset, Pipeline):
+            where = f" at {path}" if path else ""
+            raise ArgumentTypeError(
+                f"zip at {user_site()}: expected datasets, or a tuple or dict of them, got "
+                f"{dataset!r}{where}."
+            )
+    if not found:
+        raise ArgumentTypeError(f"zip at {user_site()}: expected datasets in it, got {nest!r}.")
+    return structure, found
+
+
+def _refuse_lists(nest: Any) -> None:
+    if isinstance(nest, list):
+        raise ArgumentTypeError(
+            f"zip at {user_site()}: expected datasets, or a tuple or dict of them, got a list. "
+            f"Use a tuple: zip((a, b)), or zip(a, b)."
+        )
+    if isinstance(nest, tuple | dict):
+        for part in nest.values() if isinstance(nest, dict) else nest:
+            _refuse_lists(part)
 
 
 class Lane:

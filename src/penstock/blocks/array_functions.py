@@ -1,0 +1,455 @@
+"""What NumPy's functions and an array's methods do to a whole block.
+
+Each takes what the row's function takes, and gives an array with a row axis, or `NotImplemented` where
+the function is to be called row by row. `rows.apply` compares the first row's dtype, shape and layout.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.blocks import elementwise
+from penstock.blocks.rows import FUNCTIONS, METHODS, Rows, trace_of
+from penstock.blocks.trace import StandIn
+
+Shape = int | tuple[int, ...]
+
+
+def _axis(axis: Any, rank: int) -> int:
+    """The axis of the block that is `axis` of a row of that rank."""
+    axis = operator.index(axis)
+    if not -rank <= axis < rank:
+        raise np.exceptions.AxisError(axis, rank)
+    return axis % rank + 1
+
+
+def _axes(axis: Any, rank: int) -> tuple[int, ...]:
+    if axis is None:
+        return tuple(range(1, rank + 1))
+    if isinstance(axis, tuple | list):
+        return tuple(_axis(one, rank) for one in axis)
+    return (_axis(axis, rank),)
+
+
+def _shape(shape: tuple[Any, ...]) -> tuple[int, ...]:
+    if len(shape) == 1 and isinstance(shape[0], tuple | list):
+        shape = tuple(shape[0])
+    return tuple(operator.index(size) for size in shape)
+
+
+def _flat(a: Rows) -> NDArray[Any]:
+    return a._array.reshape(len(a._array), a.size)
+
+
+# Shape
+
+def _reshape(a: Rows, *shape: Any, order: str = "C") -> Any:
+    if order != "C":
+        return NotImplemented
+    return a._array.reshape(len(a._array), *_shape(shape))
+
+
+def _ravel(a: Rows, order: str = "C") -> Any:
+    return _flat(a) if order == "C" else NotImplemented
+
+
+def _flatten(a: Rows, order: str = "C") -> Any:
+    return _flat(a).copy() if order == "C" else NotImplemented
+
+
+def _transpose(a: Rows, *axes: Any) -> Any:
+    if not axes or axes == (None,):
+        order = tuple(range(a.ndim, 0, -1))
+    else:
+        order = _axes(_shape(axes), a.ndim)
+    return a._array.transpose(0, *order)
+
+
+def _swapaxes(a: Rows, axis1: int, axis2: int) -> Any:
+    return a._array.swapaxes(_axis(axis1, a.ndim), _axis(axis2, a.ndim))
+
+
+def _moveaxis(a: Rows, source: Any, destination: Any) -> Any:
+    return np.moveaxis(a._array, _axes(source, a.ndim), _axes(destination, a.ndim))
+
+
+def _squeeze(a: Rows, axis: Any = None) -> Any:
+    if axis is None:
+        axis = tuple(i for i, size in enumerate(a.shape) if size == 1)
+    return a._array.squeeze(_axes(axis, a.ndim))
+
+
+def _expand_dims(a: Rows, axis: Any) -> Any:
+    count = len(axis) if isinstance(axis, tuple | list) else 1
+    return np.expand_dims(a._array, _axes(axis, a.ndim + count))
+
+
+def _broadcast_to(a: Rows, shape: Any) -> Any:
+    sizes = (operator.index(shape),) if not isinstance(shape, tuple | list) else _shape((shape,))
+    array = elementwise.align(a._trace, a, len(sizes))
+    return np.broadcast_to(array, (len(array), *sizes))
+
+
+def _flip(a: Rows, axis: Any = None) -> Any:
+    return np.flip(a._array, _axes(axis, a.ndim))
+
+
+def _fliplr(a: Rows) -> Any:
+    return np.flip(a._array, _axis(1, a.ndim))
+
+
+def _flipud(a: Rows) -> Any:
+    return np.flip(a._array, _axis(0, a.ndim))
+
+
+def _rot90(a: Rows, k: int = 1, axes: Any = (0, 1)) -> Any:
+    return np.rot90(a._array, operator.index(k), _axes(axes, a.ndim))
+
+
+def _roll(a: Rows, shift: Any, axis: Any = None) -> Any:
+    if axis is None or isinstance(shift, StandIn):
+        return NotImplemented
+    return np.roll(a._array, shift, _axes(axis, a.ndim) if isinstance(axis, tuple) else _axis(axis, a.ndim))
+
+
+def _pad(a: Rows, pad_width: Any, mode: str = "constant", **how: Any) -> Any:
+    plain = mode in ("edge", "reflect", "symmetric", "wrap") and not how
+    if mode == "constant" and how.keys() <= {"constant_values"}:
+        plain = np.ndim(how.get("constant_values", 0)) == 0
+    if not plain or isinstance(pad_width, dict | StandIn):
+        return NotImplemented
+    widths = np.broadcast_to(np.asarray(pad_width), (a.ndim, 2))
+    return np.pad(a._array, [(0, 0), *map(tuple, widths.tolist())], mode, **how)  # type: ignore[call-overload]
+
+
+def _repeat(a: Rows, repeats: Any, axis: Any = None) -> Any:
+    if isinstance(repeats, StandIn):
+        return NotImplemented
+    if axis is None:
+        return np.repeat(_flat(a), repeats, 1)
+    return np.repeat(a._array, repeats, _axis(axis, a.ndim))
+
+
+# Several arrays
+
+def _blocks(values: Sequence[Any]) -> list[NDArray[Any]]:
+    """Each value with a row axis: what is the same in every row is repeated, without a copy."""
+    trace = trace_of(values)
+    arrays = []
+    for value in values:
+        if isinstance(value, StandIn):
+            arrays.append(elementwise.align(trace, value, 0))
+        else:
+            constant = np.asanyarray(value)
+            arrays.append(np.broadcast_to(constant, (trace.rows, *constant.shape)))
+    return arrays
+
+
+def _stack(arrays: Any, axis: int = 0) -> Any:
+    blocks = _blocks(list(arrays))
+    return np.stack(blocks, _axis(axis, blocks[0].ndim))
+
+
+def _concatenate(arrays: Any, axis: Any = 0) -> Any:
+    blocks = _blocks(list(arrays))
+    if axis is None:
+        return NotImplemented
+    return np.concatenate(blocks, _axis(axis, blocks[0].ndim - 1))
+
+
+def _where(condition: Any, *values: Any) -> Any:
+    trace = trace_of((condition, *values))
+    if len(values) != 2:
+        trace.refuse("looks for the places where something holds")
+    return np.where(*elementwise.aligned(trace, [condition, *values]))
+
+
+def _clip(a: Any, *bounds: Any, **named: Any) -> Any:
+    names = ["a_min", "a_max"] if named.keys() & {"a_min", "a_max"} else ["min", "max"]
+    if len(bounds) > 2 or not named.keys() <= set(names):
+        return NotImplemented
+    low, high = [*bounds, *[named.get(name) for name in names[len(bounds) :]]]
+    trace = trace_of((a, low, high))
+    given = [bound for bound in (low, high) if bound is not None]
+    array, *limits = elementwise.aligned(trace, [a, *given])
+    both = iter(limits)
+    low, high = (None if bound is None else next(both) for bound in (low, high))
+    if isinstance(a, Rows) and array.flags.c_contiguous and array.nbytes >= elementwise.POOLED:
+        plain = all(isinstance(bound, int | float | None) for bound in (low, high))
+        if plain and np.result_type(array, *limits) == array.dtype:
+            return np.clip(array, low, high, out=trace.empty(array.shape, array.dtype))
+    return np.clip(array, low, high)
+
+
+def _like(a: Rows, value: Any, dtype: Any) -> Any:
+    if isinstance(value, StandIn):
+        value = elementwise.align(a._trace, value, a.ndim)
+    return np.full_like(a._array, value, dtype)
+
+
+def _full_like(a: Rows, fill_value: Any, dtype: Any = None) -> Any:
+    return _like(a, fill_value, dtype)
+
+
+def _zeros_like(a: Rows, dtype: Any = None) -> Any:
+    return _like(a, 0, dtype)
+
+
+def _ones_like(a: Rows, dtype: Any = None) -> Any:
+    return _like(a, 1, dtype)
+
+
+# Copies and casts
+
+def _astype(a: Rows, dtype: Any, *, casting: str = "unsafe", copy: bool = True) -> Any:
+    if not np.can_cast(a.dtype, dtype, casting):  # type: ignore[arg-type]
+        return NotImplemented
+    if not copy and a.dtype == np.dtype(dtype):
+        return a._array
+    return elementwise.cast(a._trace, a._array, dtype)
+
+
+def _copy(a: Rows, order: str = "C") -> Any:
+    return a._array.copy(order) if order in ("C", "K") else NotImplemented  # type: ignore[arg-type]
+
+
+def _np_copy(a: Rows, order: str = "K", subok: bool = False) -> Any:  # noqa: ARG001
+    return _copy(a, order)
+
+
+def _round(a: Rows, decimals: int = 0) -> Any:
+    return a._array.round(operator.index(decimals))
+
+
+# Reductions whose result does not depend on the order
+
+def _extreme(name: str) -> Any:
+    def reduce(a: Rows, axis: Any = None, **how: Any) -> Any:
+        if not how.keys() <= {"keepdims"}:
+            return NotImplemented
+        array = a._array
+        result = getattr(array, name)(axis=_axes(axis, a.ndim), **how)
+        if array.dtype.kind in "fc":
+            # Which of two zeros, or of two NaNs, is left depends on the order after all.
+            odd = (result == 0) & np.signbit(array).any() | np.isnan(result)
+            if array.dtype.kind == "c" or odd.any():
+                return NotImplemented
+        return result
+
+    return reduce
+
+
+def _either(name: str) -> Any:
+    def reduce(a: Rows, axis: Any = None, **how: Any) -> Any:
+        if not how.keys() <= {"keepdims"}:
+            return NotImplemented
+        return getattr(a._array, name)(axis=_axes(axis, a.ndim), **how)
+
+    return reduce
+
+
+def _total(name: str) -> Any:
+    def reduce(a: Rows, axis: Any = None, **how: Any) -> Any:
+        if not how.keys() <= {"keepdims"} or a.dtype.kind not in "biu":
+            return NotImplemented
+        return getattr(a._array, name)(axis=_axes(axis, a.ndim), **how)
+
+    return reduce
+
+
+def _place(name: str) -> Any:
+    def reduce(a: Rows, axis: Any = None, **how: Any) -> Any:
+        if how or a.dtype.kind == "c":
+            return NotImplemented
+        if axis is None:
+            return getattr(_flat(a), name)(axis=1)
+        return getattr(a._array, name)(axis=_axis(axis, a.ndim))
+
+    return reduce
+
+
+def _running(name: str) -> Any:
+    def accumulate(a: Rows, axis: Any = None, dtype: Any = None) -> Any:
+        if axis is None:
+            return getattr(_flat(a), name)(axis=1, dtype=dtype)
+        return getattr(a._array, name)(axis=_axis(axis, a.ndim), dtype=dtype)
+
+    return accumulate
+
+
+# Indexing
+
+def _take(a: Rows, indices: Any, axis: Any = None, out: None = None, mode: str = "raise") -> Any:  # noqa: ARG001
+    a._trace.may_raise = True
+    if isinstance(indices, StandIn):
+        return NotImplemented
+    if axis is None:
+        return np.take(_flat(a), indices, 1, mode=mode)  # type: ignore[call-overload]
+    return np.take(a._array, indices, _axis(axis, a.ndim), mode=mode)  # type: ignore[call-overload]
+
+
+def _take_along_axis(arr: Any, indices: Any, axis: Any) -> Any:
+    if axis is None:
+        return NotImplemented
+    trace_of((arr, indices)).may_raise = True
+    array, places = _blocks([arr, indices])
+    return np.take_along_axis(array, places, _axis(axis, array.ndim - 1))
+
+
+def _searchsorted(a: Any, v: Any, side: str = "left") -> Any:
+    if isinstance(a, StandIn):
+        return NotImplemented
+    return np.searchsorted(a, v._array, side)  # type: ignore[call-overload]
+
+
+_BASIC = (int, np.integer, slice, type(Ellipsis), type(None))
+
+
+def _getitem(a: Rows, key: Any) -> Any:
+    parts = key if type(key) is tuple else (key,)
+    if all(_is_basic(part) for part in parts):
+        return a._array[(slice(None), *parts)]
+    a._trace.may_raise = True
+    if any(isinstance(part, StandIn) for part in parts):
+        return _gather(a, parts)
+    fancy = [part for part in parts if isinstance(part, list | np.ndarray)]
+    others = [part for part in parts if not isinstance(part, list | np.ndarray)]
+    if len(fancy) == 1 and all(isinstance(part, slice | type(...)) for part in others):
+        return a._array[(slice(None), *parts)]
+    return NotImplemented
+
+
+def _is_basic(part: Any) -> bool:
+    if isinstance(part, slice):
+        ends = (part.start, part.stop, part.step)
+        return all(end is None or isinstance(end, int | np.integer) for end in ends)
+    return isinstance(part, _BASIC) and not isinstance(part, bool)
+
+
+def _gather(a: Rows, parts: tuple[Any, ...]) -> Any:
+    """`a[i, j]` where some of the numbers differ from row to row."""
+    trace = a._trace
+    for part in parts:
+        if isinstance(part, StandIn) and not (isinstance(part, Rows) and part.dtype.kind in "iu"):
+            trace.refuse("selects by a mask that differs from row to row")
+        if not isinstance(part, StandIn | int | np.integer) or isinstance(part, bool):
+            return NotImplemented
+    places = elementwise.aligned(trace, list(parts))
+    rank = max(np.ndim(place) for place in places) - 1
+    rows = np.arange(trace.rows).reshape(-1, *(1,) * rank)
+    return a._array[(rows, *places)]
+
+
+def _setitem(a: Rows, key: Any, value: Any) -> None:
+    trace = a._trace
+    parts = key if type(key) is tuple else (key,)
+    if len(parts) == 1 and isinstance(key, Rows) and key.dtype == bool and np.ndim(value) == 0:
+        if key.shape != a.shape or isinstance(value, StandIn):
+            trace.refuse("sets items by a mask that differs from row to row")
+        a._array[key._array] = value
+        return
+    if not all(_is_basic(part) for part in parts):
+        trace.refuse("sets items by numbers")
+    place = a._array[(slice(None), *parts)]
+    if isinstance(value, StandIn):
+        if value.ndim > place.ndim - 1:  # type: ignore[attr-defined]
+            trace.refuse("sets items to something of a higher rank")
+        value = elementwise.align(trace, value, place.ndim - 1)
+    elif np.ndim(value) > place.ndim - 1:
+        trace.refuse("sets items to something of a higher rank")
+    a._array[(slice(None), *parts)] = value
+
+
+FUNCTIONS |= {
+    np.reshape: _reshape,
+    np.ravel: _ravel,
+    np.transpose: _transpose,
+    np.swapaxes: _swapaxes,
+    np.moveaxis: _moveaxis,
+    np.squeeze: _squeeze,
+    np.expand_dims: _expand_dims,
+    np.broadcast_to: _broadcast_to,
+    np.flip: _flip,
+    np.fliplr: _fliplr,
+    np.flipud: _flipud,
+    np.rot90: _rot90,
+    np.roll: _roll,
+    np.pad: _pad,
+    np.repeat: _repeat,
+    np.stack: _stack,
+    np.concatenate: _concatenate,
+    np.where: _where,
+    np.clip: _clip,
+    np.full_like: _full_like,
+    np.zeros_like: _zeros_like,
+    np.ones_like: _ones_like,
+    np.copy: _np_copy,
+    np.round: _round,
+    np.around: _round,
+    np.take: _take,
+    np.take_along_axis: _take_along_axis,
+    np.searchsorted: _searchsorted,
+    np.min: _extreme("min"),
+    np.max: _extreme("max"),
+    np.amin: _extreme("min"),
+    np.amax: _extreme("max"),
+    np.any: _either("any"),
+    np.all: _either("all"),
+    np.argmax: _place("argmax"),
+    np.argmin: _place("argmin"),
+    np.sum: _total("sum"),
+    np.prod: _total("prod"),
+    np.cumsum: _running("cumsum"),
+    np.cumprod: _running("cumprod"),
+}
+METHODS |= {
+    "reshape": _reshape,
+    "ravel": _ravel,
+    "flatten": _flatten,
+    "transpose": _transpose,
+    "swapaxes": _swapaxes,
+    "squeeze": _squeeze,
+    "repeat": _repeat,
+    "clip": _clip,
+    "astype": _astype,
+    "copy": _copy,
+    "round": _round,
+    "take": _take,
+    "min": _extreme("min"),
+    "max": _extreme("max"),
+    "any": _either("any"),
+    "all": _either("all"),
+    "argmax": _place("argmax"),
+    "argmin": _place("argmin"),
+    "sum": _total("sum"),
+    "prod": _total("prod"),
+    "cumsum": _running("cumsum"),
+    "cumprod": _running("cumprod"),
+    "__getitem__": _getitem,
+    "__setitem__": _setitem,
+}
+
+_METHODS_BY_ROW = "mean std var dot trace diagonal searchsorted conj conjugate argsort"
+_BY_ROW = """
+mean std var median percentile quantile average ptp nanmin nanmax nansum nanprod nanmean nanstd nanvar
+nanmedian nanpercentile nanargmin nanargmax nancumsum cumulative_sum dot vdot inner outer tensordot
+einsum trace diagonal cross kron convolve correlate interp polyval gradient trapezoid diff ediff1d cov
+corrcoef sort argsort partition argpartition tile vstack hstack dstack column_stack real imag angle
+nan_to_num isclose count_nonzero digitize isin triu tril diag rollaxis resize append insert
+atleast_1d atleast_2d atleast_3d linalg.norm linalg.det linalg.slogdet linalg.inv linalg.pinv
+linalg.solve linalg.qr linalg.svd linalg.eigh linalg.eigvalsh linalg.cholesky linalg.matrix_power
+linalg.lstsq fft.fft fft.ifft fft.rfft fft.irfft fft.fft2 fft.ifft2 fft.rfft2 fft.fftn fft.ifftn
+fft.fftshift fft.ifftshift histogram array_equal
+""".split()
+for _name in _METHODS_BY_ROW.split():
+    METHODS.setdefault(_name, None)
+for _name in _BY_ROW:
+    try:
+        FUNCTIONS.setdefault(operator.attrgetter(_name)(np), None)
+    except AttributeError:
+        continue  # not in every NumPy that is supported

@@ -1,0 +1,245 @@
+"""`Rows`: the stand-in of a leaf that is an array of one shape in every row."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+from numpy.typing import NDArray
+
+from penstock.blocks import elementwise
+from penstock.blocks.by_row import by_row, first_row, same_layout
+from penstock.blocks.trace import StandIn, Trace
+
+Over = Callable[..., Any]
+"""An operation over the block: takes what the row's operation takes, gives arrays with a row axis."""
+
+FUNCTIONS: dict[Any, Over | None] = {}
+"""What is done for NumPy's functions; None: the function itself, row by row."""
+METHODS: dict[str, Over | None] = {}
+"""What is done for an array's methods, likewise."""
+
+
+class Rows(NDArrayOperatorsMixin, StandIn):  # type: ignore[misc]
+    """An array with a hidden leading row axis: it has the shape, and does the work, of a row."""
+
+    __slots__ = ("_held", "_pending")
+
+    def __init__(
+        self, array: NDArray[Any], trace: Trace, pending: np.dtype[Any] | None = None
+    ) -> None:
+        self._trace = trace
+        self._held = array
+        self._pending = pending
+        """The dtype that `_held` is yet to be cast to: most ufuncs do that on the way."""
+
+    @property
+    def _array(self) -> NDArray[Any]:
+        if self._pending is not None:
+            self._held = elementwise.cast(self._trace, self._held, self._pending)
+            self._pending = None
+        return self._held
+
+    # What is the same for all rows
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of a row."""
+        return self._held.shape[1:]
+
+    @property
+    def ndim(self) -> int:
+        """The rank of a row."""
+        return self._held.ndim - 1
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of a row."""
+        return self._held.dtype if self._pending is None else self._pending
+
+    @property
+    def size(self) -> int:
+        """How many items a row has."""
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    @property
+    def itemsize(self) -> int:
+        """The bytes of one item."""
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of a row."""
+        return self.size * self.dtype.itemsize
+
+    @property
+    def T(self) -> Rows:  # noqa: N802
+        """The row with its axes reversed."""
+        return self.transpose()  # type: ignore[no-any-return]
+
+    @property
+    def real(self) -> Any:
+        """The real part."""
+        return apply(np.real, None, (self,), {})
+
+    @property
+    def imag(self) -> Any:
+        """The imaginary part."""
+        return apply(np.imag, None, (self,), {})
+
+    def __len__(self) -> int:
+        if self.ndim == 0:
+            self._refuse("takes the length of a scalar")
+        return int(self.shape[0])
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter([self[i] for i in range(len(self))])
+
+    # Operations
+
+    def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Any:
+        """The row as another dtype."""
+        if args or kwargs:
+            return apply(_astype, METHODS["astype"], (self, dtype, *args), kwargs)
+        dtype = np.dtype(dtype)
+        array = self._array
+        # What nothing writes to may be cast later, and many a ufunc does so on the way.
+        if any(array is source for source in self._trace.sources) and np.can_cast(
+            array.dtype, dtype, "same_kind"
+        ):
+            return Rows(array, self._trace, dtype)
+        return Rows(elementwise.cast(self._trace, array, dtype), self._trace)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in METHODS:
+            call, over = operator.methodcaller, METHODS[name]
+
+            def method(*args: Any, **kwargs: Any) -> Any:
+                def plain(row: Any, *rest: Any, **named: Any) -> Any:
+                    return call(name, *rest, **named)(row)
+
+                return apply(plain, over, (self, *args), kwargs)
+
+            return method
+        return StandIn.__getattr__(self, name)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        trace = self._trace
+        if method == "__call__":
+            return wrapped(elementwise.call(trace, ufunc, inputs, kwargs), trace)
+        if method == "at" or "out" in kwargs:
+            self._refuse(f"uses {ufunc.__name__}.{method}")
+        return wrapped(by_row(trace, getattr(ufunc, method), inputs, kwargs), trace)
+
+    def __array_function__(
+        self, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        if function not in FUNCTIONS:
+            self._refuse(f"uses np.{function.__name__}")
+        return apply(function, FUNCTIONS[function], args, kwargs)
+
+    def __pow__(self, other: Any) -> Any:
+        return wrapped(elementwise.power(self._trace, self, other), self._trace)
+
+    def __rpow__(self, other: Any) -> Any:
+        return wrapped(elementwise.power(self._trace, other, self), self._trace)
+
+    def __matmul__(self, other: Any) -> Any:
+        return wrapped(by_row(self._trace, operator.matmul, (self, other), {}), self._trace)
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return wrapped(by_row(self._trace, operator.matmul, (other, self), {}), self._trace)
+
+    def __getitem__(self, key: Any) -> Any:
+        return apply(operator.getitem, METHODS["__getitem__"], (self, key), {})
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        elementwise.check_writable(self._trace, self)
+        over = METHODS["__setitem__"]
+        assert over is not None
+        over(self, key, value)
+
+
+def _astype(row: Any, *args: Any, **kwargs: Any) -> Any:
+    return row.astype(*args, **kwargs)
+
+
+def _in_place(name: str, ufunc: np.ufunc) -> Callable[[Rows, Any], Rows]:
+    def operate(self: Rows, other: Any) -> Rows:
+        # A row of rank 0 is a NumPy scalar, which gives a new one.
+        if self.ndim == 0:
+            return ufunc(self, other)  # type: ignore[no-any-return]
+        return ufunc(self, other, out=(self,))  # type: ignore[no-any-return]
+
+    operate.__name__ = name
+    return operate
+
+
+for _name, _ufunc in {
+    "iadd": np.add,
+    "isub": np.subtract,
+    "imul": np.multiply,
+    "itruediv": np.true_divide,
+    "ifloordiv": np.floor_divide,
+    "imod": np.remainder,
+    "ilshift": np.left_shift,
+    "irshift": np.right_shift,
+    "iand": np.bitwise_and,
+    "ixor": np.bitwise_xor,
+    "ior": np.bitwise_or,
+}.items():
+    setattr(Rows, f"__{_name}__", _in_place(f"__{_name}__", _ufunc))
+
+
+def _no_in_place(self: Rows, other: Any) -> Any:  # noqa: ARG001
+    self._refuse("changes an element with **= or @=")
+
+
+Rows.__ipow__ = _no_in_place
+Rows.__imatmul__ = _no_in_place
+Rows.__hash__ = StandIn.__hash__
+
+
+def wrapped(result: Any, trace: Trace) -> Any:
+    """Arrays with a row axis as stand-ins; a stand-in stays what it is."""
+    if isinstance(result, tuple):
+        return tuple(wrapped(part, trace) for part in result)
+    if isinstance(result, list):
+        return [wrapped(part, trace) for part in result]
+    if isinstance(result, np.ndarray):
+        trace.largest = max(trace.largest, result.nbytes)
+        return Rows(result, trace)
+    return result
+
+
+def apply(
+    plain: Callable[..., Any], over: Over | None, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """Do `over` for the block, and hold the first row to what `plain` gives for it."""
+    trace = trace_of(args, kwargs)
+    if kwargs.get("out") is not None:
+        trace.refuse("gives a result with out=")
+    kwargs = {name: value for name, value in kwargs.items() if value is not np._NoValue}
+    result = NotImplemented if over is None else over(*args, **kwargs)
+    if result is NotImplemented:
+        return wrapped(by_row(trace, plain, args, kwargs), trace)
+    sample = plain(*first_row(args), **first_row(kwargs))
+    return wrapped(same_layout(trace, result, sample), trace)
+
+
+def trace_of(*values: Any) -> Trace:
+    """The trace of the stand-ins among these values."""
+    for value in values:
+        if isinstance(value, StandIn):
+            return value._trace
+        if isinstance(value, dict):
+            value = list(value.values())
+        if isinstance(value, list | tuple):
+            try:
+                return trace_of(*value)
+            except LookupError:
+                continue
+    raise LookupError("no stand-in among the values")

@@ -1,0 +1,128 @@
+"""What a pipeline computes, in lines of text: equal for equal pipelines, also in another process."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable
+from dataclasses import fields, is_dataclass
+from functools import partial
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.blocks.spec import Spec, TensorSpec
+from penstock.blocks.structure import Structure
+from penstock.graph.op import Op, fresh_seed
+from penstock.graph.running import Pipeline
+
+SAMPLE = 4096
+"""So many items of an array are looked at."""
+DEPTH = 6
+"""Values inside values are followed so far."""
+UNSEEN = {"fingerprint": False}
+"""Metadata of a field that does not change what an op gives."""
+
+
+def fingerprint(op: Op) -> list[tuple[str, str]]:
+    """For every op, the sources first, how it reads and what its arguments come down to."""
+    lines: list[tuple[str, str]] = []
+    for above in op.inputs:
+        lines += fingerprint(above)
+    return [*lines, (op.describe(), _of_fields(op, DEPTH))]
+
+
+def first_difference(ours: list[tuple[str, str]], theirs: list[tuple[str, str]]) -> str:
+    """What differs between two fingerprints, in words; nothing if they are equal."""
+    for mine, its in zip(ours, theirs, strict=False):
+        if mine[0] != its[0]:
+            return f"it has {its[0]} where this one has {mine[0]}"
+        if mine[1] != its[1]:
+            return f"its {its[0]} has another function, other data or other settings than this one"
+    if len(ours) != len(theirs):
+        return f"it has {len(theirs)} ops and this one has {len(ours)}"
+    return ""
+
+
+def _of_fields(op: Op, depth: int) -> str:
+    said = []
+    for part in fields(op):
+        if part.name in ("inputs", "site") or part.default_factory is fresh_seed:
+            continue
+        if part.metadata.get("fingerprint", True):
+            said.append(f"{part.name}={_of(getattr(op, part.name), depth - 1)}")
+    return ";".join(said)
+
+
+def _of(value: Any, depth: int) -> str:
+    if depth < 0:
+        return type(value).__qualname__
+    if isinstance(value, np.ndarray):
+        return _of_array(value, depth)
+    if value is None or isinstance(value, int | float | complex | str | bytes | np.generic | np.dtype):
+        return repr(value)
+    if isinstance(value, Structure | TensorSpec | Spec):
+        return str(value)
+    if isinstance(value, tuple | list | set | frozenset | dict):
+        return _of_container(value, depth)
+    if isinstance(value, Op):
+        return "|".join(f"{name}:{rest}" for name, rest in fingerprint(value))
+    if isinstance(value, Pipeline):
+        return _of(value.op, depth)
+    if isinstance(value, CodeType):
+        return _of_code(value, depth)
+    if callable(value):
+        return _of_function(value, depth)
+    if is_dataclass(value) and not isinstance(value, type):
+        return _of(vars(value), depth) if hasattr(value, "__dict__") else repr(value)
+    return type(value).__qualname__
+
+
+def _of_container(value: Any, depth: int) -> str:
+    items: Iterable[Any] = value.items() if isinstance(value, dict) else value
+    said = [_of(item, depth - 1) for item in items]
+    if isinstance(value, set | frozenset):
+        said.sort()
+    return f"{type(value).__name__}({','.join(said)})"
+
+
+def _of_array(array: NDArray[Any], depth: int) -> str:
+    flat = array.reshape(-1) if array.flags.c_contiguous else array.ravel()
+    sample = flat[:: max(1, flat.size // SAMPLE)]
+    if array.dtype == object:
+        content = ",".join(_of(item, depth - 1) for item in sample[:64])
+    else:
+        content = f"{zlib.crc32(np.ascontiguousarray(sample).view(np.uint8).data):08x}"
+    return f"{array.dtype}{list(array.shape)}:{content}"
+
+
+def _of_function(function: Any, depth: int) -> str:
+    if isinstance(function, MethodType):
+        return f"{_of(function.__self__, depth - 1)}.{_of(function.__func__, depth - 1)}"
+    if isinstance(function, partial):
+        inside = (function.func, function.args, function.keywords)
+        return f"partial{_of(inside, depth - 1)}"
+    if isinstance(function, FunctionType):
+        cells = [_cell(cell) for cell in function.__closure__ or ()]
+        parts = (function.__code__, function.__defaults__, function.__kwdefaults__, cells)
+        return _of(parts, depth)
+    if isinstance(function, BuiltinFunctionType | type | np.ufunc):
+        return f"{getattr(function, '__module__', '')}.{function.__name__}"
+    state = vars(function) if hasattr(function, "__dict__") else {}
+    return f"{type(function).__qualname__}{_of(state, depth - 1)}"
+
+
+def _cell(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return None
+
+
+def _of_code(code: CodeType, depth: int) -> str:
+    constants = tuple(
+        constant for constant in code.co_consts if constant != code.co_name
+    )
+    consts = _of(constants, depth)
+    return f"code({zlib.crc32(code.co_code):08x},{code.co_names},{code.co_varnames},{consts})"

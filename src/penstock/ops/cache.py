@@ -1,0 +1,120 @@
+"""`cache`: elements are made once, and read again in later epochs."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from penstock.blocks.block import Block
+from penstock.blocks.spec import Spec
+from penstock.errors import ArgumentTypeError, ElementError
+from penstock.graph.fingerprint import UNSEEN, fingerprint
+from penstock.graph.op import Op
+from penstock.graph.running import Context, Input, Running
+from penstock.memory.rowlog import read_only
+from penstock.ops.cachestore import CacheStore
+
+SUFFIX = ".rows"
+"""What the name of a cache's file ends with."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Cache(Op):
+    """Keeps what comes; with a `filename`, in a file that outlives the process."""
+
+    filename: str = ""
+    store: CacheStore = field(default_factory=CacheStore, repr=False, metadata=UNSEEN)
+    """The one mutable thing: it belongs to the dataset, and all its runs share it."""
+
+    name = "cache"
+
+    def __post_init__(self) -> None:
+        try:
+            object.__setattr__(self, "filename", os.fspath(self.filename))
+        except TypeError:
+            raise ArgumentTypeError(
+                self.fail(f"expected a file's name, or nothing, got {self.filename!r}.")
+            ) from None
+
+    def start(self, context: Context) -> Running:
+        return RunningCache(self, context)
+
+    def find_spec(self) -> Spec | None:
+        return self.inputs[0].spec
+
+    def find_cardinality(self) -> int:
+        return self.inputs[0].cardinality
+
+
+class RunningCache(Running):
+    """Reads what is stored; at its end goes on with the input, and stores what comes."""
+
+    def __init__(self, op: Cache, context: Context) -> None:
+        self._context = context
+        self._store = op.store
+        self._at = 0
+        self._failed = 0  # of the failed elements, how many this run has raised
+        self._upstream: Input | None = None
+        self._upstream_at = 0
+        self._upstream_failed = 0
+        if op.filename:
+            path = Path(op.filename + SUFFIX).absolute()
+            self._store.use_file(path, fingerprint(op.inputs[0]), op.fail(""))
+        self._store.enter(self, context)
+
+    def pull(self, rows: int) -> Block | None:
+        while True:
+            store = self._store
+            with store.lock:
+                stop = store.rows
+                if self._failed < len(store.errors):
+                    stop, error = store.errors[self._failed]
+                    if stop == self._at:
+                        self._failed += 1
+                        raise error.with_traceback(None)
+                if self._at < stop:
+                    block = store.read(self._at, min(rows, stop - self._at))
+                    self._at += block.rows
+                    return block
+                if store.complete:
+                    return None
+            fresh = self._advance(rows)
+            if fresh is not None:
+                return fresh
+
+    def _advance(self, rows: int) -> Block | None:
+        """Pull from the input once; the block, if it is just what comes next."""
+        store, first = self._store, self._upstream_at
+        if self._upstream is None:
+            self._upstream = self._context.input(epoch=store.epoch)
+        behind = store.rows - first
+        try:
+            # Not under the lock: another run may read meanwhile. What both make is the same.
+            block = self._upstream.pull(min(behind, self._skip_rows()) if behind > 0 else rows)
+        except ElementError as error:
+            with store.lock:
+                if self._upstream_failed == len(store.errors):
+                    store.errors.append((first, error))
+                self._upstream_failed += 1
+            return None
+        with store.lock:
+            if block is None:
+                store.finish(self._context)
+                return None
+            self._upstream_at = last = first + block.rows
+            if store.rows >= last:
+                return None
+            fresh = block.slice(store.rows - first, block.rows)
+            store.append(fresh)
+            if self._at != last - fresh.rows:
+                return None
+            self._at = last
+            return read_only(fresh)
+
+    def _skip_rows(self) -> int:
+        """How many stored rows to ask for at once, only to pass them."""
+        return self._context.rows_for(self._store.row_bytes)
+
+    def close(self) -> None:
+        self._store.leave(self)

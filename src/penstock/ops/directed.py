@@ -1,0 +1,166 @@
+"""Several inputs, and a stream of choices that says whose row comes next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.blocks.block import Block
+from penstock.blocks.spec import Spec, dtype_name
+from penstock.blocks.structure import Structure
+from penstock.errors import ArgumentTypeError, ElementError
+from penstock.graph.op import Op
+from penstock.graph.running import Context, Running
+from penstock.ops.concatenate import leaf_order
+from penstock.ops.feeds import Feed, merged
+
+Choices = NDArray[np.int64]
+
+
+def common_spec(op: Op, specs: Sequence[Spec | None]) -> Spec | None:
+    """The spec over all inputs; raises where their structures or dtypes differ."""
+    known = [spec for spec in specs if spec is not None]
+    if not known:
+        return None
+    first = known[0]
+    leaves = list(first.leaves)
+    for which, spec in enumerate(specs):
+        if spec is None:
+            continue
+        order = order_of(op, first.structure, spec.structure, which)
+        for i, (path, place) in enumerate(zip(first.structure.paths(), order, strict=True)):
+            common = leaves[i].common(spec.leaves[place])
+            if common is None:
+                raise ArgumentTypeError(
+                    op.fail(
+                        f"expected {dtype_name(leaves[i].dtype)} at element{path} of dataset {which}, "
+                        f"as in the first one, got {dtype_name(spec.leaves[place].dtype)}. Convert "
+                        f"one with a map."
+                    )
+                )
+            leaves[i] = common
+    return Spec(first.structure, leaves) if len(known) == len(specs) else None
+
+
+def order_of(op: Op, first: Structure, other: Structure, which: int) -> list[int]:
+    """Where the leaves of the first input's structure are in that of input `which`."""
+    order = leaf_order(first, other)
+    if order is None:
+        raise ArgumentTypeError(
+            op.fail(
+                f"expected elements of the structure {first}, as in the first dataset, got {other} "
+                f"in dataset {which}. Make them alike with a map."
+            )
+        )
+    return order
+
+
+class Aligned(Running):
+    """An input whose columns come in the order of the first input's."""
+
+    def __init__(self, source: Running, op: Op, which: int, first: list[Structure]) -> None:
+        self._source = source
+        self._op = op
+        self._which = which
+        self._first = first
+
+    def pull(self, rows: int) -> Block | None:
+        block = self._source.pull(rows)
+        if block is None:
+            return None
+        if not self._first:
+            self._first.append(block.structure)
+        if block.structure == self._first[0]:
+            return block
+        order = order_of(self._op, self._first[0], block.structure, self._which)
+        return Block(self._first[0], [block.columns[i] for i in order], block.rows)
+
+
+class RunningDirected(Running):
+    """Pulls from each input what the choices need of it, and puts the rows in their order.
+
+    A choice of an input that has ended is passed over, or ends it all (`stop`).
+    """
+
+    def __init__(
+        self,
+        op: Op,
+        context: Context,
+        inputs: Sequence[int],
+        choose: Callable[[int], Choices | None],
+        *,
+        stop: bool,
+    ) -> None:
+        self._context = context
+        self._choose = choose
+        self._stop = stop
+        known = [above.spec for above in op.inputs]
+        first = [spec.structure for spec in known[:1] if spec is not None]
+        self._feeds = [Feed(Aligned(context.input(which), op, which, first)) for which in inputs]
+        self._choices: Choices = np.zeros(0, np.int64)
+        self._error: ElementError | None = None
+        self._ended = not inputs
+
+    def pull(self, rows: int) -> Block | None:
+        while True:
+            if self._error is not None:
+                error, self._error = self._error, None
+                raise error
+            self._pass_over()
+            if self._ended:
+                return None
+            if not len(self._choices):
+                choices = self._choose(rows)
+                if choices is None:
+                    self._ended = True
+                    return None
+                self._choices = choices
+                self._pass_over()
+            block = self._merge(rows) if len(self._choices) else None
+            if block is not None:
+                return block
+
+    def _pass_over(self) -> None:
+        gone = [feed.ended and not feed.rows for feed in self._feeds]
+        if not self._stop and any(gone):
+            self._ended = self._ended or all(gone)
+            self._choices = self._choices[~np.array(gone)[self._choices]]
+
+    def _merge(self, rows: int) -> Block | None:
+        chosen = self._choices[:rows]
+        places = [np.flatnonzero(chosen == which) for which in range(len(self._feeds))]
+        for feed, at in zip(self._feeds, places, strict=True):
+            feed.fill(len(at))
+        stopper, cut = self._first_stop(places, len(chosen))
+        self._choices = self._choices[cut + (stopper is not None) :]
+        which = np.full(cut, -1, np.int64)
+        starts = np.zeros(cut, np.int64)
+        for number, (feed, at) in enumerate(zip(self._feeds, places, strict=True)):
+            # Those beyond the rows of an input that has ended are passed over.
+            mine = at[at < cut][: feed.rows]
+            which[mine] = number
+            starts[mine] = np.arange(feed.pick(len(mine)), feed.picked)
+        if stopper is not None:
+            self._error, stopper.error = stopper.error, None
+            self._ended = self._error is None
+        got = which >= 0
+        if not got.any():
+            return None
+        ones = np.ones(int(got.sum()), np.int64)
+        return merged(self._feeds, which[got], starts[got], ones, self._context.empty)
+
+    def _first_stop(self, places: list[Choices], end: int) -> tuple[Feed | None, int]:
+        """The first choice that gives no row but an error or the end, and whose it is."""
+        stopper, cut = None, end
+        for feed, at in zip(self._feeds, places, strict=True):
+            if len(at) > feed.rows and (feed.error is not None or self._stop):
+                place = int(at[feed.rows])
+                if place < cut:
+                    stopper, cut = feed, place
+        return stopper, cut
+
+    def close(self) -> None:
+        for feed in self._feeds:
+            feed.drop()

@@ -1,0 +1,98 @@
+"""Several inputs read side by side, their rows put in one order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.blocks.block import Block
+from penstock.blocks.build import concat
+from penstock.errors import ElementError
+from penstock.graph.running import Running
+from penstock.kernels.spans import Empty, offsets_of
+
+
+class Feed:
+    """One of the inputs. Rows that have been pulled wait here until they are picked."""
+
+    def __init__(self, source: Running) -> None:
+        self.source = source
+        self.blocks: list[Block] = []
+        self.rows = 0
+        """The rows at hand, picked or not."""
+        self.picked = 0
+        self.error: ElementError | None = None
+        """What failed right after the rows at hand."""
+        self.ended = False
+
+    @property
+    def ready(self) -> int:
+        """The rows at hand that have not been picked."""
+        return self.rows - self.picked
+
+    def fill(self, rows: int) -> int:
+        """Have `rows` rows ready, unless the input ends or fails before; the bytes that came."""
+        size = 0
+        while self.ready < rows and not self.ended and self.error is None:
+            try:
+                block = self.source.pull(rows - self.ready)
+            except ElementError as error:
+                self.error = error
+                break
+            if block is None:
+                self.ended = True
+                break
+            self.blocks.append(block)
+            self.rows += block.rows
+            size += block.nbytes
+        return size
+
+    def pick(self, rows: int) -> int:
+        """Pick the next `rows` ready rows; where they begin among the rows at hand."""
+        start = self.picked
+        self.picked += rows
+        return start
+
+    def picked_blocks(self) -> list[Block]:
+        """The picked rows, which are then at hand no more."""
+        out: list[Block] = []
+        left = self.picked
+        self.rows -= self.picked
+        self.picked = 0
+        while left:
+            block = self.blocks[0]
+            if block.rows > left:
+                self.blocks[0] = block.slice(left, block.rows)
+                block = block.slice(0, left)
+            else:
+                del self.blocks[0]
+            left -= block.rows
+            out.append(block)
+        return out
+
+    def drop(self) -> None:
+        """Forget the rows at hand."""
+        self.blocks = []
+        self.rows = self.picked = 0
+
+
+def merged(
+    feeds: Sequence[Feed],
+    which: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    empty: Empty,
+) -> Block:
+    """The picked rows in the order of the picks: of `feeds[which]`, `counts` rows from `starts`."""
+    bases = offsets_of(np.array([feed.picked for feed in feeds], np.int64))
+    blocks = [block for feed in feeds for block in feed.picked_blocks()]
+    if len(blocks) == 1:
+        return blocks[0]
+    places = offsets_of(counts)
+    index = np.repeat(bases[which] + starts - places[:-1], counts)
+    index += np.arange(places[-1])
+    # Blocks that are already in order are joined in one go, without a gather after it.
+    joined = concat(blocks, empty)
+    return joined if (np.diff(index) == 1).all() else joined.take(index, empty)

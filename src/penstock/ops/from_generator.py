@@ -1,0 +1,129 @@
+"""`Dataset.from_generator`: the elements that a Python generator yields."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from types import GeneratorType
+from typing import Any
+
+from penstock.blocks.block import Block
+from penstock.blocks.spec import Spec
+from penstock.errors import ArgumentTypeError, DataError, ElementError
+from penstock.graph import checks
+from penstock.graph.op import UNKNOWN, Op
+from penstock.graph.running import Context, Running
+from penstock.ops.collect import Collector
+from penstock.ops.function import UserFunction
+from penstock.ops.signature import converted
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FromGenerator(Op):
+    """What `generator(*args)` yields, checked against a signature if there is one."""
+
+    generator: Callable[..., Iterable[Any]]
+    args: tuple[Any, ...] = ()
+    signature: Spec | None = None
+
+    name = "from_generator"
+
+    def __post_init__(self) -> None:
+        checks.function(self.generator, "from_generator(generator=)")
+        if not isinstance(self.args, tuple | list):
+            raise ArgumentTypeError(
+                self.fail(f"expected args to be a tuple of arguments, got {self.args!r}.")
+            )
+
+    def start(self, context: Context) -> Running:
+        return RunningGenerator(self, context)
+
+    def find_spec(self) -> Spec | None:
+        return self.signature
+
+    def find_cardinality(self) -> int:
+        return UNKNOWN
+
+
+class RunningGenerator(Running):
+    """Asks a new generator for elements, until they fill a block.
+
+    A generator that raises has ended, as generators do.
+    """
+
+    def __init__(self, op: FromGenerator, context: Context) -> None:
+        self._op = op
+        self._label = context.label
+        self._function = UserFunction(op.generator, op, context.label)
+        structure = None if op.signature is None else op.signature.structure
+        self._made = Collector(context.label, context.block_bytes, structure)
+        self._source: Iterator[Any] | None = None
+        self._error: ElementError | None = None
+        self._seen = 0
+        self._ended = False
+
+    def pull(self, rows: int) -> Block | None:
+        while True:
+            if self._error is not None:
+                error, self._error = self._error, None
+                raise error
+            if self._ended:
+                return None
+            try:
+                self._make(rows)
+            except ElementError as error:
+                self._error = error
+            block = self._made.block()
+            if block is not None:
+                return block
+
+    def _make(self, rows: int) -> None:
+        """Collect up to so many elements, fewer if they fill a block."""
+        if self._source is None:
+            self._source = self._opened()
+        for _ in range(rows):
+            try:
+                element = next(self._source)
+            except StopIteration:
+                self._end()
+                return
+            except Exception as error:
+                self._end()
+                raise self._function.failed(error, self._seen) from error
+            number = self._seen
+            self._seen += 1
+            if self._op.signature is None:
+                self._made.add(element, number)
+            else:
+                leaves = converted(element, self._op.signature, self._label, number)
+                self._made.add_leaves(leaves)
+            if self._made.full:
+                return
+
+    def _opened(self) -> Iterator[Any]:
+        try:
+            made = self._function.call(tuple(self._op.args), 0)
+            if not isinstance(made, Iterable):
+                raise DataError(
+                    self._op.fail(
+                        f"expected the generator to return something to iterate over, got {made!r}."
+                    ),
+                    op=self._label,
+                    number=0,
+                )
+            return iter(made)
+        except BaseException:
+            self._ended = True
+            raise
+
+    def _end(self) -> None:
+        self._ended = True
+        self._source = None
+
+    def close(self) -> None:
+        source, self._source = self._source, None
+        self._ended = True
+        self._error = None
+        # A generator that another thread is still inside of closes when that thread lets go of it.
+        if isinstance(source, GeneratorType) and not source.gi_running:
+            source.close()

@@ -1,0 +1,58 @@
+"""`ignore_errors`: goes on silently after elements that fail, and counts them."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+
+from penstock.blocks.block import Block
+from penstock.blocks.spec import Spec
+from penstock.errors import ElementError
+from penstock.graph import checks
+from penstock.graph.op import UNKNOWN, Op
+from penstock.graph.running import Context, Running
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class IgnoreErrors(Op):
+    """Leaves out the elements that fail."""
+
+    log_warning: bool = False
+
+    name = "ignore_errors"
+
+    def __post_init__(self) -> None:
+        checks.flag(self.log_warning, "ignore_errors(log_warning=)")
+
+    def start(self, context: Context) -> Running:
+        return RunningIgnoreErrors(self, context)
+
+    def find_spec(self) -> Spec | None:
+        return self.inputs[0].spec
+
+    def find_cardinality(self) -> int:
+        return UNKNOWN
+
+
+class RunningIgnoreErrors(Running):
+    """Pulls again after an error; the report says how many elements were left out."""
+
+    def __init__(self, op: IgnoreErrors, context: Context) -> None:
+        self._context = context
+        self._upstream = context.input()
+        self._log = logging.getLogger("penstock") if op.log_warning else None
+        self._ignored = 0
+
+    def pull(self, rows: int) -> Block | None:
+        while True:
+            try:
+                return self._upstream.pull(rows)
+            except ElementError as error:
+                self._ignored += 1
+                if self._log is not None:
+                    self._log.warning("%s left out an element: %s", self._context.label, error)
+
+    def close(self) -> None:
+        if self._ignored:
+            things = "1 element" if self._ignored == 1 else f"{self._ignored} elements"
+            self._context.note(f"left out {things} that failed")

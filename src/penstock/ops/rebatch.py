@@ -1,0 +1,166 @@
+"""`rebatch`: batches of other sizes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from penstock.blocks.block import Block
+from penstock.blocks.build import concat
+from penstock.blocks.columns import BytesColumn, Column, DenseColumn, ObjectColumn, RaggedColumn
+from penstock.blocks.spec import Spec
+from penstock.errors import ArgumentError
+from penstock.graph import checks
+from penstock.graph.op import UNKNOWN, Op
+from penstock.graph.running import Context, Running
+from penstock.ops.batch import batched_spec, stack_column
+from penstock.ops.unbatch import RunningUnbatch, batch_size, check_batches, row_spec
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Rebatch(Op):
+    """The rows of the input's batches in batches of `sizes`, over and over."""
+
+    sizes: tuple[int, ...]
+    drop_remainder: bool = False
+
+    name = "rebatch"
+
+    def __post_init__(self) -> None:
+        for size in self.sizes:
+            checks.count(size, "rebatch(batch_size=)", least=0)
+        if not any(self.sizes):
+            raise ArgumentError(
+                self.fail(f"expected a batch_size of at least 1, got {list(self.sizes)}.")
+            )
+        checks.flag(self.drop_remainder, "rebatch(drop_remainder=)")
+        check_batches(self, self.inputs[0].spec)
+
+    def start(self, context: Context) -> Running:
+        return RunningRebatch(self, context)
+
+    def find_spec(self) -> Spec | None:
+        spec = self.inputs[0].spec
+        return None if spec is None else batched_spec(row_spec(spec), self.fixed_size())
+
+    def fixed_size(self) -> int | None:
+        """The size of every batch, or None where they may differ."""
+        size, given = self.sizes[0], batch_size(self.inputs[0].spec)
+        if any(other != size for other in self.sizes):
+            return None
+        whole = given is not None and given % size == 0
+        return size if self.drop_remainder or whole else None
+
+    def find_cardinality(self) -> int:
+        return UNKNOWN
+
+
+def sizes_of(batch_size: Any) -> tuple[Any, ...]:
+    """The sizes to cycle through: one, or those of a list."""
+    if isinstance(batch_size, list | tuple | np.ndarray):
+        return tuple(np.atleast_1d(np.asarray(batch_size, object)).tolist())
+    return (batch_size,)
+
+
+class RunningRebatch(Running):
+    """Takes batches apart into rows and stacks these anew, many batches at a time if it can."""
+
+    def __init__(self, op: Rebatch, context: Context) -> None:
+        self._op = op
+        self._context = context
+        self._unbatched = RunningUnbatch(context)
+        self._sizes = op.sizes
+        self._uniform = len(set(op.sizes)) == 1
+        self._batch = 0
+        self._rest: Block | None = None
+        self._like: Block | None = None
+        self._parts: list[Block] = []
+        self._have = 0
+        self._seen = 0
+        self._ended = False
+
+    def pull(self, rows: int) -> Block | None:
+        size = self._sizes[self._batch % len(self._sizes)]
+        if size == 0:
+            return self._of_no_rows()
+        while not self._ended:
+            wanted = rows * size if self._uniform and not self._have else size - self._have
+            block = self._next(wanted)
+            if block is None:
+                self._ended = True
+                break
+            batches = min(rows, block.rows // size) if not self._have else 0
+            if batches:
+                batches = batches if _stacks(block) else 1
+                if batches * size < block.rows:
+                    self._rest = block.slice(batches * size, block.rows)
+                return self._stack(block.slice(0, batches * size), size)
+            if not self._have:
+                one = -(-block.nbytes // block.rows)
+                self._context.account.need(one * size, f"Use a batch_size smaller than {size}.")
+            self._parts.append(block)
+            self._have += block.rows
+            if self._have == size:
+                return self._stack(self._joined(), size)
+        if self._have and not self._op.drop_remainder:
+            return self._stack(self._joined(), self._have)
+        self._parts, self._have = [], 0
+        return None
+
+    def _of_no_rows(self) -> Block | None:
+        """A batch of no rows, which a size of 0 asks for."""
+        if self._like is None:
+            self._rest = self._next(1)
+        if self._like is None:
+            return None
+        self._batch += 1
+        columns = [_no_rows(column) for column in self._like.columns]
+        return Block(self._like.structure, columns, 1)
+
+    def _next(self, wanted: int) -> Block | None:
+        """Up to so many rows, first of those that are at hand."""
+        rest = self._rest
+        if rest is None:
+            block = self._unbatched.pull(wanted)
+            if block is not None and 0 in self._sizes:
+                self._like = block.slice(0, 1)
+            return block
+        self._rest = rest.slice(wanted, rest.rows) if wanted < rest.rows else None
+        return rest.slice(0, min(wanted, rest.rows))
+
+    def _joined(self) -> Block:
+        parts, self._parts = self._parts, []
+        return concat(parts, self._context.empty)
+
+    def _stack(self, block: Block, size: int) -> Block:
+        first, batches = self._seen, block.rows // size
+        self._seen += block.rows
+        self._batch += batches
+        self._have = 0
+        columns = [
+            stack_column(column, size, self._context.label, path, first)
+            for column, path in zip(block.columns, block.structure.paths(), strict=True)
+        ]
+        return Block(block.structure, columns, batches)
+
+    def close(self) -> None:
+        self._parts, self._rest, self._like = [], None, None
+        self._unbatched.close()
+
+
+def _stacks(block: Block) -> bool:
+    """Whether no batch of these rows can fail, so that many can be stacked at once."""
+    return all(isinstance(column, DenseColumn | BytesColumn) for column in block.columns)
+
+
+def _no_rows(column: Column) -> Column:
+    """One batch of no rows such as those of a column."""
+    if isinstance(column, DenseColumn):
+        return DenseColumn(np.empty((1, 0, *column.array.shape[1:]), column.array.dtype))
+    if isinstance(column, RaggedColumn):
+        return DenseColumn(np.empty((1, 0, *column.shapes[0].tolist()), column.values.dtype))
+    batch = np.empty(1, object)
+    batch[0] = np.empty((0, *np.shape(column.item(0))), object)
+    return ObjectColumn(batch)

@@ -1,0 +1,66 @@
+"""`reduce`: all elements folded into one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from penstock.blocks.block import Block
+from penstock.blocks.build import block_of
+from penstock.blocks.spec import Spec
+from penstock.graph import checks
+from penstock.graph.op import Op
+from penstock.graph.running import Context, Running
+from penstock.ops.carry import Carry
+from penstock.ops.function import UserFunction
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Reduce(Op):
+    """One element: the state after `reduce_func(state, element)` for every element."""
+
+    initial_state: Any = field(repr=False)
+    reduce_func: Callable[[Any, Any], Any]
+
+    name = "reduce"
+
+    def __post_init__(self) -> None:
+        checks.function(self.reduce_func, "reduce(reduce_func=)")
+
+    def start(self, context: Context) -> Running:
+        return RunningReduce(self, context)
+
+    def find_spec(self) -> Spec | None:
+        return None
+
+    def find_cardinality(self) -> int:
+        return 1
+
+
+class RunningReduce(Running):
+    """Reads all of its input before it gives its one element."""
+
+    def __init__(self, op: Reduce, context: Context) -> None:
+        self._context = context
+        self._upstream = context.input()
+        self._function = UserFunction(op.reduce_func, op, context.label)
+        self._state = Carry(op.initial_state, context.label)
+        self._ask = 1
+        self._seen = 0
+        self._given = False
+
+    def pull(self, rows: int) -> Block | None:  # noqa: ARG002
+        if self._given:
+            return None
+        while (block := self._upstream.pull(self._ask)) is not None:
+            most = self._context.rows_for(block.nbytes // block.rows)
+            self._ask = max(1, min(2 * self._ask, most))
+            for element in block.elements():
+                number = self._seen
+                self._seen += 1
+                new = self._function.call((self._state.value, element), number)
+                self._state.value = self._state.checked(new, number)
+            del block  # its memory is free for the next one
+        self._given = True
+        return block_of(self._state.structure, [self._state.value])

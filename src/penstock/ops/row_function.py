@@ -1,0 +1,180 @@
+"""A user's functions over the rows of a block: over all of them at once where that gives the same."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.blocks.block import Block
+from penstock.blocks.columns import BytesColumn, Column, DenseColumn, ObjectColumn
+from penstock.blocks.spec import Spec
+from penstock.blocks.trace import NotVectorizable
+from penstock.kernels.spans import Empty
+from penstock.ops.function import UserFunction
+from penstock.ops.over_block import Traced, call_over_block, spec_of_traced, trial_block
+from penstock.ops.purity import plain_namedtuples, purity
+from penstock.ops.rowwise import Outcome, PlainRows
+
+FIRST = 4
+"""So many rows of each kind are compared with plain calls before the call over the block is trusted."""
+KINDS = 32
+"""Blocks of more kinds than this, by dtype and shape, are not each looked at."""
+
+
+class RowFunction:
+    """Calls the functions over the block where they allow it, and row by row otherwise.
+
+    The results are the same to the last bit. It holds nothing of a run but what it has learned.
+    """
+
+    def __init__(self, functions: Sequence[UserFunction], empty: Empty = np.empty) -> None:
+        self._functions = functions
+        self._empty = empty
+        self._plain = PlainRows(functions)
+        self._kinds: dict[Hashable, _Kind] = {}
+        verdicts = [purity(function.function) for function in functions]
+        self._identity = any(verdict.compares_identity for verdict in verdicts)
+        self.why = next((verdict.why_not for verdict in verdicts if not verdict.pure), "")
+        """Why it is called row by row; empty if it is not."""
+
+    @property
+    def way(self) -> str:
+        """How the functions are called, in words."""
+        return f"called row by row: {self.why}" if self.why else "called over whole blocks"
+
+    def apply(self, block: Block, numbers: NDArray[np.int64], room: int) -> Outcome:
+        """As `PlainRows.apply`."""
+        if self.why:
+            return self._plain.apply(block, numbers, room)
+        kind = self._kind(block)
+        if kind is None:
+            return self._plain.apply(block, numbers, room)
+        rows = min(block.rows, kind.rows(room))
+        part, own = block.slice(0, rows), numbers[:rows]
+        try:
+            traced = call_over_block(self._functions, part, own, self._empty)
+            self._compare(kind, part, own, traced.block, room)
+        except NotVectorizable as refused:
+            self.why = str(refused)
+        except Exception as error:
+            # A plain call finds out which row fails, and says so.
+            self.why = f"the call over a block raised {type(error).__name__}"
+        if self.why:
+            return self._plain.apply(block, numbers, room)
+        kind.learn(traced)
+        done = traced.block
+        if block.numbers is not None:
+            done.numbers = own
+        return Outcome(done, rows)
+
+    def find_spec(self, spec: Spec) -> tuple[Spec, bool] | None:
+        """The spec of the results and whether a row may fail, found with a made-up element."""
+        made = None if self.why else trial_block(spec)
+        if made is None:
+            return None
+        block, opaque = made
+        numbers = np.zeros(1, np.int64)
+        try:
+            with np.errstate(all="ignore"):
+                self._check(block)
+                traced = call_over_block(self._functions, block, numbers, np.empty)
+                self._compare(_Kind(), block, numbers, traced.block, 1 << 62)
+        except NotVectorizable as refused:
+            self.why = str(refused)
+            return None
+        except Exception as error:
+            self.why = f"it raised {type(error).__name__} for an element of ones"
+            return None
+        return spec_of_traced(traced, opaque), traced.trace.may_raise
+
+    def _kind(self, block: Block) -> _Kind | None:
+        """What is known of blocks of these dtypes and shapes; None if they are not for this way."""
+        signature = (block.structure, tuple(_signature(column) for column in block.columns))
+        kind = self._kinds.get(signature)
+        if kind is None and len(self._kinds) < KINDS:
+            kind = _Kind()
+            try:
+                self._check(block)
+            except NotVectorizable as refused:
+                self.why = str(refused)
+                return None
+            self._kinds[signature] = kind
+        return kind
+
+    def _check(self, block: Block) -> None:
+        if not plain_namedtuples(block.structure):
+            raise NotVectorizable("an element is a named tuple with methods of its own")
+        if self._identity and any(isinstance(column, ObjectColumn) for column in block.columns):
+            raise NotVectorizable("it asks what an object is")
+
+    def _compare(
+        self, kind: _Kind, block: Block, numbers: NDArray[np.int64], done: Block, room: int
+    ) -> None:
+        """Hold some rows to what plain calls give."""
+        for row in kind.due(numbers):
+            outcome = self._plain.apply(block.slice(row, row + 1), numbers[row : row + 1], room)
+            plain = outcome.block
+            if plain is None:
+                raise NotVectorizable("a plain call failed")
+            if plain.structure != done.structure or not all(
+                same_leaf(left.item(0), right.item(row))
+                for left, right in zip(plain.columns, done.columns, strict=True)
+            ):
+                raise NotVectorizable("a plain call gave another result")
+
+
+class _Kind:
+    """What is known of the blocks of one structure, of certain dtypes and shapes."""
+
+    def __init__(self) -> None:
+        self._compared = 0
+        self._row_bytes: int | None = None
+
+    def rows(self, room: int) -> int:
+        """How many rows to call the functions with: one, until it is known what a row takes."""
+        if self._row_bytes is None:
+            return 1
+        return max(1, room // max(self._row_bytes, 1))
+
+    def learn(self, traced: Traced) -> None:
+        """Note what a row takes, the intermediate results included."""
+        if self._row_bytes is None:
+            self._row_bytes = max(traced.block.nbytes, traced.trace.largest) // traced.block.rows
+
+    def due(self, numbers: NDArray[np.int64]) -> list[int]:
+        """The rows to compare: the first few, and those whose numbers are powers of two."""
+        first = min(max(FIRST - self._compared, 0), len(numbers))
+        self._compared += first
+        rows = list(range(first))
+        low, high = int(numbers[0]), int(numbers[-1])
+        if high - low + 1 == len(numbers):
+            powers = [low] if low == 0 else []
+            powers += [1 << bit for bit in range(low.bit_length(), high.bit_length() + 1)]
+            powers += [low] if low and not low & (low - 1) else []
+            rows += [power - low for power in powers if low + first <= power <= high]
+        else:
+            rows += np.flatnonzero((numbers & (numbers - 1)) == 0).tolist()
+        return sorted(set(rows))
+
+
+def _signature(column: Column) -> Hashable:
+    if isinstance(column, DenseColumn):
+        return column.array.dtype, column.array.shape[1:]
+    if isinstance(column, BytesColumn):
+        return column.text, column.shape
+    return type(column)
+
+
+def same_leaf(left: Any, right: Any) -> bool:
+    """Whether two leaves are equal in type, dtype, shape and every bit."""
+    if isinstance(left, np.ndarray | np.generic):
+        return (
+            isinstance(right, np.ndarray | np.generic)
+            and left.dtype == right.dtype
+            and left.shape == right.shape
+            and (left.dtype.hasobject or left.tobytes() == right.tobytes())
+        )
+    return type(left) is type(right) and (left is right or bool(left == right))

@@ -1,0 +1,69 @@
+"""What a dataset says of itself, and the ends of a pipeline that read elements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count
+from typing import Any
+
+from penstock.blocks.spec import Spec, spec_of
+from penstock.blocks.structure import structure_of
+from penstock.errors import CardinalityError, ElementError
+from penstock.graph.op import INFINITE, UNKNOWN, Op
+
+_NOTHING = object()
+PATIENCE = 100
+"""How many failing elements are passed over to find one that tells the spec."""
+
+
+def chain(op: Op) -> str:
+    """The names of a pipeline's ops, the sources first: `range.map.batch`."""
+    if not op.inputs:
+        return op.name
+    if len(op.inputs) == 1:
+        return f"{chain(op.inputs[0])}.{op.name}"
+    return f"{op.name}({', '.join(map(chain, op.inputs))})"
+
+
+def length(op: Op) -> int:
+    """The number of elements, for `len()`."""
+    if op.cardinality == INFINITE:
+        raise TypeError(op.fail("expected a dataset with an end, to tell its length; it has none."))
+    if op.cardinality == UNKNOWN:
+        raise TypeError(
+            op.fail(
+                "the length of this dataset is not known before it is read. Say it with "
+                "ds.apply(ps.assert_cardinality(n)), or count: ds.reduce(0, lambda n, _: n + 1)."
+            )
+        )
+    return op.cardinality
+
+
+def single(elements: Iterator[Any], op: Op) -> Any:
+    """The only element; raises where there are none or more."""
+    first = next(elements, _NOTHING)
+    if first is _NOTHING:
+        raise CardinalityError(op.fail("expected exactly one element, got none."))
+    if next(elements, _NOTHING) is not _NOTHING:
+        raise CardinalityError(op.fail("expected exactly one element, got more."))
+    return first
+
+
+def spec_of_first(elements: Iterator[Any], op: Op) -> Spec:
+    """The spec of the first element that does not fail."""
+    first = _first(elements)
+    if first is _NOTHING:
+        raise CardinalityError(
+            op.fail("expected an element to tell the element_spec from, got an empty dataset.")
+        )
+    structure = structure_of(first, top=False)
+    return Spec(structure, [spec_of(leaf) for leaf in structure.flatten(first)])
+
+
+def _first(elements: Iterator[Any]) -> Any:
+    for attempt in count(1):
+        try:
+            return next(elements, _NOTHING)
+        except ElementError:
+            if attempt == PATIENCE:
+                raise
