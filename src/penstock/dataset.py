@@ -66,7 +66,18 @@ from penstock.report.explain import Explanation, explain
 
 
 class Dataset(Pipeline):
-    """A pipeline, declared once and iterated many times. Immutable, cheap, and opens nothing."""
+    """A pipeline, declared once and iterated many times. Immutable, cheap, and opens nothing.
+
+    Made by one of the sources (`range`, `from_tensor_slices`, `from_generator`, ...) and extended by
+    its methods, each of which gives a new dataset. `for x in ds` is one pass over the elements.
+
+    >>> import penstock as ps
+    >>> ds = ps.Dataset.range(6).map(lambda x: x * x).batch(3)
+    >>> for batch in ds:
+    ...     print(batch)
+    [0 1 4]
+    [ 9 16 25]
+    """
 
     op: Op
 
@@ -140,7 +151,17 @@ class Dataset(Pipeline):
 
     @staticmethod
     def from_tensor_slices(tensors: Any) -> Dataset:
-        """The rows of arrays along their first axis."""
+        """The rows of arrays along their first axis, one element a row; the arrays are never copied.
+
+        `tensors` is an array or a nest of arrays of one length. Elements are read-only views.
+
+        >>> import penstock as ps
+        >>> ds = ps.Dataset.from_tensor_slices({"x": [[1, 2], [3, 4]], "y": [b"a", b"b"]})
+        >>> for element in ds:
+        ...     print(element["x"], element["y"])
+        [1 2] b'a'
+        [3 4] b'b'
+        """
         structure = structure_of(tensors, top=False)
         arrays = tuple(np.asarray(as_leaf(leaf)) for leaf in structure.flatten(tensors))
         return Dataset(FromTensorSlices(structure=structure, tensors=arrays))
@@ -250,7 +271,15 @@ class Dataset(Pipeline):
         return made
 
     def batch(self, batch_size: int, drop_remainder: bool = False) -> Dataset:
-        """Stack consecutive elements."""
+        """Stack every `batch_size` consecutive elements into one.
+
+        The last batch has what is left, unless `drop_remainder`. Elements of unequal shapes raise an
+        error with both shapes and the element numbers.
+
+        >>> import penstock as ps
+        >>> [batch.tolist() for batch in ps.Dataset.range(5).batch(2)]
+        [[0, 1], [2, 3], [4]]
+        """
         return self._then(Batch(inputs=(self.op,), size=batch_size, drop_remainder=drop_remainder))
 
     def bucket_by_sequence_length(
@@ -406,7 +435,18 @@ class Dataset(Pipeline):
         num_parallel_calls: int | None = None,
         deterministic: bool | None = None,
     ) -> Dataset:
-        """Apply a function to every element."""
+        """Apply a function to every element.
+
+        The parts of a tuple are separate arguments. A function of NumPy operations without side
+        effects is called once for a whole block of elements, where that gives the same result to the
+        last bit; any other is called element by element. `explain()` tells which, and why. Whatever
+        `num_parallel_calls` and `deterministic` say, the elements and their order are the same.
+
+        >>> import penstock as ps
+        >>> ds = ps.Dataset.range(3).map(lambda x: (x, x * 2))
+        >>> [(int(x), int(y)) for x, y in ds]
+        [(0, 0), (1, 2), (2, 4)]
+        """
         return self._then(
             Map(
                 inputs=(self.op,),
@@ -447,7 +487,15 @@ class Dataset(Pipeline):
         )
 
     def prefetch(self, buffer_size: int | str) -> Dataset:
-        """Make elements ready ahead of their use."""
+        """Make up to `buffer_size` elements ready ahead of their use, in a thread.
+
+        The size is a number of elements, a number of bytes as text, or `ps.AUTOTUNE`; the memory
+        budget bounds each of them.
+
+        >>> import penstock as ps
+        >>> len(list(ps.Dataset.range(100).batch(10).prefetch("16MiB")))
+        10
+        """
         return self._then(Prefetch(inputs=(self.op,), buffer_size=buffer_size))
 
     def ragged_batch(
@@ -733,7 +781,22 @@ class Dataset(Pipeline):
     def iterate(
         self, memory: int | str | None = None, seed: int | None = None, epoch: int | None = None
     ) -> Iterator:
-        """Start a run."""
+        """Start a run: one pass over the dataset, to be closed when it is no longer needed.
+
+        `memory` is the most the run may hold; without it `Options`, the variable `PENSTOCK_MEMORY`, or
+        a quarter of what the process may use decides. `seed` seeds everything random that has no
+        seed of its own. `epoch` is the number of the pass, which shuffles differ by; without it the
+        passes over this dataset are counted.
+
+        >>> import penstock as ps
+        >>> with ps.Dataset.range(10).batch(4).iterate(memory="64MiB", seed=1) as it:
+        ...     print(next(it))
+        [0 1 2 3]
+        """
+        if seed is not None:
+            checks.count(seed, "iterate(seed=)")
+        if epoch is not None:
+            checks.count(epoch, "iterate(epoch=)", least=0)
         budget = resolve_budget(memory, self._options)
         plan = plan_of(self.op, self._options, budget)
         if epoch is None:
@@ -742,7 +805,12 @@ class Dataset(Pipeline):
         return Iterator(Run(plan, budget, seed=seed, epoch=epoch))
 
     def options(self) -> Options:
-        """The options of this dataset."""
+        """The options of this dataset.
+
+        >>> import penstock as ps
+        >>> ps.Dataset.range(3).options().memory is None
+        True
+        """
         return self._options
 
     def reduce(self, initial_state: Any, reduce_func: Callable[[Any, Any], Any]) -> Any:
@@ -760,7 +828,17 @@ class Dataset(Pipeline):
             return single(it, op)
 
     def with_options(self, options: Options) -> Dataset:
-        """The same dataset with these options; what they leave unsaid stays as it was."""
+        """The same dataset with these options; what they leave unsaid stays as it was.
+
+        >>> import penstock as ps
+        >>> ds = ps.Dataset.range(3).with_options(ps.Options(memory="64MiB"))
+        >>> ds.with_options(ps.Options(seed=1)).options()
+        Options(memory='64MiB', seed=1, block_rows=None, optimize=None, scratch=None)
+        """
+        if not isinstance(options, Options):
+            raise ArgumentTypeError(
+                f"with_options(options=) at {user_site()}: expected ps.Options, got {options!r}."
+            )
         return Dataset(self.op, self._options.merged(options))
 
     def __bool__(self) -> bool:

@@ -86,7 +86,7 @@ def test_given_small_appends_then_they_are_joined() -> None:
         kept = Log(budget)
         kept.fill(600, step=1)
         sizes = [chunk.size for chunk in kept.log._chunks]
-        assert min(sizes) >= CHUNK // 2
+        assert min(sizes) >= CHUNK // 4
         kept.check()
         kept.log.close()
         kept.scratch.close()

@@ -66,8 +66,10 @@ class TestConcatenate(OpContract):
             plain.concatenate(ps.Dataset.from_tensor_slices(Point([1], [2])))
 
     def test_given_a_dtype_that_only_the_run_can_know_then_it_fails_there(self) -> None:
-        ds = ps.Dataset.range(2).map(lambda x: [x][0]).concatenate(
-            ps.Dataset.range(2).map(lambda x: float([x][0]))
+        ds = (
+            ps.Dataset.range(2)
+            .map(lambda x: [x][0])
+            .concatenate(ps.Dataset.range(2).map(lambda x: float([x][0])))
         )
         it = iter(ds)
         assert [int(next(it)), int(next(it))] == [0, 1]

@@ -212,17 +212,21 @@ class Ledger:
     def make_room(self, size: int) -> None:
         """See to it that `size` more bytes fit the budget, if what is idle or reserved can go."""
         with self._settled():
-            if self.held + size <= self.budget:
-                return
-            self._evict(size)
-            over = self.held + size - self.budget
+            if self.held + size > self.budget:
+                self._evict(size)
+            over = self._over(size)
+            keepers = list(self.keepers) if over > 0 else []
         # Without the lock: a keeper has one of its own, and does not wait for it.
-        for keeper in list(self.keepers) if over > 0 else ():
+        for keeper in keepers:
             keeper(over)
             with self._settled():
-                over = self.held + size - self.budget
+                over = self._over(size)
             if over <= 0:
                 return
+
+    def _over(self, size: int) -> int:
+        """What is to go before `size` more bytes, and all that is needed in flight, fit."""
+        return min(max(self.held + size - self.budget, -self._spare()), self.reserved)
 
     def settle(self) -> None:
         """Work off the notes of buffers that have died, so that the figures are up to date."""

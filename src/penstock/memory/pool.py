@@ -41,7 +41,10 @@ class Pool:
             return np.empty(shape, dtype)
         room = -(-size // PAGE) * PAGE
         with self.ledger._settled():
-            pages = self._pages(room)
+            pages = self._idle_pages(room)
+        if pages is None:
+            self.ledger.make_room(room)
+            pages = map_pages(room)
         # Made straight from the pages: over an array in between, NumPy would let views of the lease
         # refer to that array instead, and the lease could not tell when the last one is gone.
         lease = Lease(room, np.uint8, pages)
@@ -52,12 +55,12 @@ class Pool:
         self.ledger.watch(lease, account, freed)
         return lease.view(np.ndarray)[:size].view(dtype).reshape(shape)
 
-    def _pages(self, room: int) -> mmap.mmap:
+    def _idle_pages(self, room: int) -> mmap.mmap | None:
         idle = self._idle.get(room)
-        if idle:
-            self._account._add(-room)
-            return idle.pop()
-        return map_pages(room)
+        if not idle:
+            return None
+        self._account._add(-room)
+        return idle.pop()
 
     def _take_back(self, room: int, pages: mmap.mmap) -> None:
         # Called with the ledger's lock held.
