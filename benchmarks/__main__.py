@@ -28,11 +28,14 @@ def main() -> int:
         if wanted(options.only, "flat", name):
             progress(f"flat: {name}")
             results.flat[flat.WORKS[name]] = measure.points(name)
+    progress("")
     text = report.write(results)
     print(text)
     whole = not options.only and not options.quick
     if options.output or whole:
         (options.output or RESULTS).write_text(text)
+    for trouble in results.trouble():
+        print(trouble, file=sys.stderr)
     return 1 if results.trouble() else 0
 
 

@@ -57,7 +57,7 @@ def child(
         if watch.timed_out:
             seen.trouble = "took too long"
         elif status != 0:
-            seen.trouble = watch.complaint() or f"ended with status {status}"
+            seen.trouble = f"ended with status {status}: {watch.complaint()}"
     if group is not None:
         seen.killed = group.kills() > 0
     return seen

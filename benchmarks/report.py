@@ -25,7 +25,8 @@ MEMORY = """
 
 Peak resident memory over the idle process in MiB, seen from outside. The bound is the budget, a
 tenth of it, and 24 MiB; tf.data gets the same budget as `autotune.ram_budget`. In the cgroup, the
-same Penstock pipeline runs under a limit of what was charged when idle plus the bound.
+same Penstock pipeline runs under a limit of what was charged when idle plus the bound
+("-": not tried, or no right to make one).
 """
 
 FLAT = """
@@ -43,7 +44,7 @@ class Results:
     flat: dict[str, tuple[list[Point], str]] = field(default_factory=dict)
 
     def trouble(self) -> list[str]:
-        """Say which of our own works did not run to their end."""
+        """Say which works did not run to their end, and why."""
         speed = [
             f"{work.name} {peer.name}: {seen.trouble}"
             for work, peers in self.speed.items()
@@ -52,8 +53,9 @@ class Results:
         ]
         memory = [
             f"{pipeline.name}: {seen.trouble}"
-            for pipeline, (seen, _, _) in self.memory.items()
-            if seen.trouble
+            for pipeline, runs in self.memory.items()
+            for seen in runs
+            if seen is not None and seen.trouble
         ]
         return speed + memory + [trouble for _, trouble in self.flat.values() if trouble]
 

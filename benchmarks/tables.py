@@ -47,12 +47,19 @@ def speed(results: dict[Peer, Seen]) -> list[str]:
             "-" if seen.best is None else f"{seen.best:.3f}",
             "-" if seen.first is None else f"{seen.first:.3f}",
             mebibytes(seen.peak),
-            seen.trouble or ("first pass counts" if not seen.passes else ""),
+            note(seen),
         ]
         for peer, seen in results.items()
     ]
     head = ["peer", "x fastest tf.data", "x tf.data best", "seconds", "first pass", "MiB", "note"]
     return table(head, rows)
+
+
+def note(seen: Seen) -> str:
+    """What a reader has to know about one peer's time; what exactly went wrong is not published."""
+    if seen.trouble:
+        return "failed"
+    return "" if seen.passes else "first pass counts"
 
 
 def goals(results: dict[Work, dict[Peer, Seen]]) -> list[str]:
@@ -91,9 +98,9 @@ def memory(rows: dict[Pipeline, tuple[Seen, Seen, Seen | None]]) -> list[str]:
 def verdict(pipeline: Pipeline, seen: Seen) -> str:
     """Judge one run of Penstock."""
     if seen.trouble:
-        return f"failed: {seen.trouble}"
+        return "failed"
     if seen.refusal and not pipeline.refused:
-        return f"refused: {seen.refusal}"
+        return "refused: " + seen.refusal.split(". ")[0]
     if seen.peak > bound(pipeline.budget):
         return "over the bound"
     if seen.after_close > SLACK:
@@ -104,7 +111,7 @@ def verdict(pipeline: Pipeline, seen: Seen) -> str:
 def survival(seen: Seen | None) -> str:
     """Judge one run of Penstock inside its cgroup."""
     if seen is None:
-        return "not possible here"
+        return "-"
     if seen.killed:
         return "killed"
     return "failed" if seen.trouble else "survived"
@@ -125,7 +132,7 @@ def flat(results: dict[str, tuple[list[Point], str]]) -> list[str]:
     ]
     for work, (_, trouble) in results.items():
         if trouble:
-            rows.append([work, "failed: " + trouble, "", "", ""])
+            rows.append([work, "failed", "", "", ""])
     return table(["work", "after", "RSS MiB", "threads", "descriptors"], rows)
 
 
@@ -136,4 +143,4 @@ def peak(seen: Seen) -> str:
 
 def mebibytes(size: int) -> str:
     """Whole mebibytes."""
-    return f"{size / MIB:.0f}"
+    return str(round(size / MIB))

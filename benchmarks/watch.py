@@ -5,6 +5,7 @@ The child writes one JSON object a line (`conversation.py`) and waits for a repl
 descendants every few milliseconds. Pages that a descendant shares are counted once, in the child.
 """
 
+import contextlib
 import json
 import os
 import selectors
@@ -50,6 +51,7 @@ class Watch:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+        self._errors.close()
 
     @property
     def pid(self) -> int:
@@ -76,10 +78,11 @@ class Watch:
                 self.peak = max(self.peak, self.memory())
 
     def reply(self) -> None:
-        """Let a waiting child go on."""
+        """Let a waiting child go on; one that has died meanwhile is found out by `events()`."""
         assert self._process.stdin is not None
-        self._process.stdin.write(b"go\n")
-        self._process.stdin.flush()
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.write(b"go\n")
+            self._process.stdin.flush()
 
     def memory(self) -> int:
         """Bytes held now: the child's RSS and what its descendants hold for themselves."""
@@ -104,7 +107,8 @@ class Watch:
         """End the child if it still runs, and return its exit status (negative: a signal)."""
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
-                pipe.close()
+                with contextlib.suppress(BrokenPipeError):
+                    pipe.close()
         try:
             self._process.wait(timeout=0 if self.timed_out else 10)
         except subprocess.TimeoutExpired:

@@ -35,7 +35,7 @@ def main() -> None:
 def parse_arguments() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--epochs", type=int, default=15, help="passes over the data (15)")
+    parser.add_argument("--epochs", type=int, default=20, help="passes over the data (20)")
     parser.add_argument("--memory", default="1MiB", help="the budget of the pipeline (1MiB)")
     parser.add_argument("--seed", type=int, default=1, help="for all that is random (1)")
     parser.add_argument("--data", type=Path, help="keep the files in this folder")
@@ -93,18 +93,20 @@ def train(options: argparse.Namespace, folder: Path) -> None:
     write_digits(folder, options.seed)
     ds = pipeline(folder, options.seed).with_options(ps.Options(memory=options.memory))
     images, labels = read(folder, "test")
-    print(f"{len(ds) * 32:,} or so digits to train on, {len(labels)} to test on, in {folder}")
+    trained = len(read(folder, "train")[1])
+    print(f"{trained:,} digits to train on and {len(labels)} to test on, in {folder}")
     print(f"memory budget {options.memory}\n")
 
-    network = Network(PIXELS * PIXELS, 10, hidden=96, seed=options.seed)
+    network = Network(PIXELS * PIXELS, 10, hidden=128, seed=options.seed)
     tested = images.astype(np.float32) / 16
     most_held = 0
     for epoch in range(options.epochs):
         started = perf_counter()
+        rate = 0.05 * (1 + np.cos(np.pi * epoch / options.epochs))
         losses = []
         with ds.iterate(seed=options.seed) as it:
             for x, y in it:
-                losses.append(network.step(x, y, rate=0.05 if epoch < options.epochs - 4 else 0.01))
+                losses.append(network.step(x, y, rate=rate))
                 show_progress(epoch, len(losses), len(ds))
             report = it.report()
         most_held = max(most_held, report.peak)

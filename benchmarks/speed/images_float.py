@@ -10,7 +10,7 @@ from benchmarks.speed import images
 
 def scaled(pixels: Any) -> Any:
     """Scale NumPy images, one or many."""
-    return pixels.astype(np.float32) / np.float32(255)
+    return pixels.astype(np.float32) / 255
 
 
 def penstock(pixels: images.Images) -> Any:

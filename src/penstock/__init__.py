@@ -1,6 +1,6 @@
 """Penstock: the input pipeline of a training loop, with a memory budget that holds."""
 
-from penstock import errors
+from penstock import errors, image, random
 from penstock.blocks.ragged import Ragged
 from penstock.blocks.spec import TensorSpec
 from penstock.dataset import Dataset, assert_cardinality, group_by_reducer, pad_to_cardinality
@@ -20,5 +20,7 @@ __all__ = [
     "assert_cardinality",
     "errors",
     "group_by_reducer",
+    "image",
     "pad_to_cardinality",
+    "random",
 ]

@@ -95,8 +95,8 @@ class Dataset(Pipeline):
     ) -> Dataset:
         """Elements of several datasets, in the order that `choice_dataset` says by number.
 
-        A dataset that is chosen after its end ends it all, or with `stop_on_empty_dataset=False` the
-        choice is passed over.
+        A dataset that is chosen after its end ends it all, or with `stop_on_empty_dataset=False`
+        the choice is passed over.
 
         >>> import penstock as ps
         >>> a, b = ps.Dataset.range(3), ps.Dataset.range(10, 13)
@@ -212,8 +212,8 @@ class Dataset(Pipeline):
     ) -> Dataset:
         """Elements of several datasets, each drawn from one of them at random.
 
-        `weights` are numbers, one a dataset, or a dataset of such lists, one a draw; without them all
-        are alike. A dataset that has ended is drawn no more, or ends it all with
+        `weights` are numbers, one a dataset, or a dataset of such lists, one a draw; without them
+        all are alike. A dataset that has ended is drawn no more, or ends it all with
         `stop_on_empty_dataset=True`. The draws are the same in every epoch unless
         `rerandomize_each_iteration=True`.
 
@@ -368,8 +368,8 @@ class Dataset(Pipeline):
     ) -> Dataset:
         """Gather elements of one key, and go on with the dataset made of each full group.
 
-        `key_func` gives a whole number for an element. As soon as a key has `window_size` elements,
-        or `window_size_func(key)`, `reduce_func(key, dataset)` gives the dataset whose elements
+        `key_func` gives a whole number for an element. As soon as a key has `window_size`
+        elements, or `window_size_func(key)`, `reduce_func(key, dataset)` gives the dataset whose elements
         follow. At the end come the groups that are not full, in the order of their keys.
 
         >>> import penstock as ps
@@ -544,11 +544,12 @@ class Dataset(Pipeline):
         """Give (class, element), with elements passed over so that the classes get given shares.
 
         `class_func` gives an element's class, a whole number from 0; `target_dist` the shares that
-        the classes are to have, and `initial_dist` those that they have now, estimated on the way if
-        it is not given.
+        the classes are to have, and `initial_dist` those that they have now, estimated on the way
+        if it is not given.
 
         >>> import penstock as ps
-        >>> ds = ps.Dataset.range(1000).rejection_resample(lambda x: int(x < 900), [0.5, 0.5], seed=1)
+        >>> ds = ps.Dataset.range(1000)
+        >>> ds = ds.rejection_resample(lambda x: int(x < 900), [0.5, 0.5], seed=1)
         >>> classes = [int(found) for found, _ in ds]
         >>> 0.4 < sum(classes) / len(classes) < 0.6
         True
@@ -694,8 +695,8 @@ class Dataset(Pipeline):
     ) -> Dataset:
         """Datasets of `size` consecutive elements, which may overlap.
 
-        A window begins `shift` elements after the one before it (`size` unless said) and takes every
-        `stride`th. Of elements with several parts, each part is a dataset of its own. The last
+        A window begins `shift` elements after the one before it (`size` unless said) and takes
+        every `stride`th. Of elements with several parts, each part is a dataset of its own. The last
         windows are shorter, or left out with `drop_remainder=True`. A window can be read as long as
         the run goes on that made it.
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from contract.op_contract import same
 from hypothesis import given
 from hypothesis import strategies as st
 
 import penstock as ps
+from contract.op_contract import same
 from penstock.blocks.build import block_of
 from penstock.blocks.pack import pack, unpack, unpack_views
 from penstock.blocks.structure import structure_of

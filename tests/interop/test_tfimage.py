@@ -36,7 +36,8 @@ def through_map(function: Any, image: Any, count: int = 40) -> list[Any]:
 @pytest.mark.parametrize("of", DTYPES)
 def test_convert_image_dtype(of: str, to: str, saturate: bool, theirs: Words) -> None:
     image = picture(dtype=of)
-    expected = theirs.image.convert_image_dtype(image, to, saturate=saturate).numpy()
+    with np.errstate(over="ignore"):  # TensorFlow's own, when it works out the limits of a dtype
+        expected = theirs.image.convert_image_dtype(image, to, saturate=saturate).numpy()
     got = ps.image.convert_image_dtype(image, to, saturate=saturate)
     assert got.dtype == expected.dtype
     np.testing.assert_allclose(got, expected, rtol=1e-6 if to != "float16" else 1e-3)

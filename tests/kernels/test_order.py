@@ -52,7 +52,9 @@ def test_given_any_sizes_then_blocks_and_rows_give_one_order(
 
 @given(KEYS, st.integers(1, 1 << 20), st.integers(0, 1 << 40))
 @settings(deadline=None)
-def test_given_any_start_then_draws_are_the_same_one_by_one(key: int, size: int, start: int) -> None:
+def test_given_any_start_then_draws_are_the_same_one_by_one(
+    key: int, size: int, start: int
+) -> None:
     together = draws(key, start, 8, size).tolist()
     assert together == [plain_draw(key, start + i, size) for i in range(8)]
 

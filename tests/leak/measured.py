@@ -1,7 +1,7 @@
 """Run in a process of its own: a pipeline under a budget, measured from outside of the ledger.
 
-`python measured.py NAME COUNT BUDGET EPOCHS` prints the RSS in MiB when idle, at its peak and after the
-run was closed, and the ledger's peak, as JSON. `measure` does that from a test.
+`python measured.py NAME COUNT BUDGET EPOCHS` prints the RSS in MiB when idle, at its peak and after
+the run was closed, and the ledger's peak, as JSON. `measure` does that from a test.
 """
 
 from __future__ import annotations
@@ -71,12 +71,9 @@ def main(name: str, count: int, budget: int, epochs: int) -> dict[str, float]:
     Path("/proc/self/clear_refs").write_text("5")  # the peak is counted from here
     ledger = 0
     for _ in range(epochs):
-        total = 0
         with ds.iterate(memory=budget) as it:
-            for element in it:
-                total += 1
+            total = sum(1 for _ in it)
             ledger = max(ledger, it._run.ledger.peak)
-        element = None  # what the user holds is the user's
         assert total >= 1, total
     after, peak = status("VmRSS"), status("VmHWM")
     return {

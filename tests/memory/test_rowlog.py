@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from contract.op_contract import same
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from contract.op_contract import same
 from penstock.blocks.block import Block
 from penstock.blocks.build import block_of
 from penstock.blocks.structure import structure_of

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from contract.op_contract import OpContract, descriptors, drain, same
 
 import penstock as ps
+from contract.op_contract import OpContract, descriptors, drain, same
 
 
 def mixed(i: Any) -> dict[str, Any]:
@@ -228,7 +228,10 @@ class TestCacheFile:
             (lambda: ps.Dataset.range(51).map(triple), "range"),
             (lambda: ps.Dataset.range(50).map(lambda i: i * 4), "map"),
             (lambda: ps.Dataset.range(50).map(triple).batch(2), "ops"),
-            (lambda: ps.Dataset.from_tensor_slices(np.arange(50)).map(triple), "from_tensor_slices"),
+            (
+                lambda: ps.Dataset.from_tensor_slices(np.arange(50)).map(triple),
+                "from_tensor_slices",
+            ),
         ],
     )
     def test_given_a_file_of_another_pipeline_then_it_is_refused(
@@ -273,7 +276,7 @@ class TestCacheFile:
         content = bytearray(path.read_bytes())
         content[400] ^= 1
         path.write_bytes(content)
-        with pytest.raises(ps.errors.PenstockError, match="rows from number 0 on.*checksum"):
+        with pytest.raises(ps.errors.PenstockError, match=r"rows from number 0 on.*checksum"):
             list(ps.Dataset.range(500).map(triple).cache(name))
 
     def test_given_failing_elements_then_no_file_is_written(self, tmp_path: Path) -> None:

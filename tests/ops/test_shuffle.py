@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from contract.op_contract import OpContract, drain, same
 
 import penstock as ps
+from contract.op_contract import OpContract, drain, same
 
 
 def numbers(ds: ps.Dataset, **how: Any) -> list[int]:
@@ -120,7 +120,9 @@ class TestShuffle(OpContract):
             assert len(made) == 51
 
     @pytest.mark.parametrize("size", [1, 5, 100, "40B", "4KiB", None])
-    def test_given_failing_elements_then_each_costs_one_pull_and_none_is_lost(self, size: Any) -> None:
+    def test_given_failing_elements_then_each_costs_one_pull_and_none_is_lost(
+        self, size: Any
+    ) -> None:
         def fail(i: Any) -> Any:
             if i % 7 == 3:
                 raise ValueError(f"no {i}")
@@ -185,10 +187,17 @@ class TestShuffle(OpContract):
 
     @pytest.mark.parametrize(
         ("size", "error"),
-        [(0, ps.errors.ArgumentError), (-1, ps.errors.ArgumentError), ("many", ps.errors.ArgumentError),
-         (1.5, ps.errors.ArgumentTypeError), (True, ps.errors.ArgumentTypeError)],
-    )  # fmt: skip
-    def test_given_a_wrong_size_then_declaring_fails(self, size: Any, error: type[Exception]) -> None:
+        [
+            (0, ps.errors.ArgumentError),
+            (-1, ps.errors.ArgumentError),
+            ("many", ps.errors.ArgumentError),
+            (1.5, ps.errors.ArgumentTypeError),
+            (True, ps.errors.ArgumentTypeError),
+        ],
+    )
+    def test_given_a_wrong_size_then_declaring_fails(
+        self, size: Any, error: type[Exception]
+    ) -> None:
         with pytest.raises(error, match=r"shuffle.*test_shuffle\.py:\d+"):
             ps.Dataset.range(3).shuffle(size)
 

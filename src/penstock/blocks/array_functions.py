@@ -1,7 +1,8 @@
 """What NumPy's functions and an array's methods do to a whole block.
 
-Each takes what the row's function takes, and gives an array with a row axis, or `NotImplemented` where
-the function is to be called row by row. `rows.apply` compares the first row's dtype, shape and layout.
+Each takes what the row's function takes, and gives an array with a row axis, or `NotImplemented`
+where the function is to be called row by row. `rows.apply` compares the first row's dtype, shape
+and layout.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ Shape = int | tuple[int, ...]
 
 def _axis(axis: Any, rank: int) -> int:
     """The axis of the block that is `axis` of a row of that rank."""
-    axis = operator.index(axis)
-    if not -rank <= axis < rank:
-        raise np.exceptions.AxisError(axis, rank)
-    return axis % rank + 1
+    place = int(operator.index(axis))
+    if not -rank <= place < rank:
+        raise np.exceptions.AxisError(place, rank)
+    return place % rank + 1
 
 
 def _axes(axis: Any, rank: int) -> tuple[int, ...]:
@@ -47,6 +48,7 @@ def _flat(a: Rows) -> NDArray[Any]:
 
 
 # Shape
+
 
 def _reshape(a: Rows, *shape: Any, order: str = "C") -> Any:
     if order != "C":
@@ -108,13 +110,16 @@ def _flipud(a: Rows) -> Any:
 
 
 def _rot90(a: Rows, k: int = 1, axes: Any = (0, 1)) -> Any:
-    return np.rot90(a._array, operator.index(k), _axes(axes, a.ndim))
+    first, second = _axes(axes, a.ndim)
+    return np.rot90(a._array, operator.index(k), (first, second))
 
 
 def _roll(a: Rows, shift: Any, axis: Any = None) -> Any:
     if axis is None or isinstance(shift, StandIn):
         return NotImplemented
-    return np.roll(a._array, shift, _axes(axis, a.ndim) if isinstance(axis, tuple) else _axis(axis, a.ndim))
+    return np.roll(
+        a._array, shift, _axes(axis, a.ndim) if isinstance(axis, tuple) else _axis(axis, a.ndim)
+    )
 
 
 def _pad(a: Rows, pad_width: Any, mode: str = "constant", **how: Any) -> Any:
@@ -136,6 +141,7 @@ def _repeat(a: Rows, repeats: Any, axis: Any = None) -> Any:
 
 
 # Several arrays
+
 
 def _blocks(values: Sequence[Any]) -> list[NDArray[Any]]:
     """Each value with a row axis: what is the same in every row is repeated, without a copy."""
@@ -173,12 +179,14 @@ def _clip(a: Any, *bounds: Any, **named: Any) -> Any:
     names = ["a_min", "a_max"] if named.keys() & {"a_min", "a_max"} else ["min", "max"]
     if len(bounds) > 2 or not named.keys() <= set(names):
         return NotImplemented
-    low, high = [*bounds, *[named.get(name) for name in names[len(bounds) :]]]
+    both_bounds: list[Any] = [*bounds, *[named.get(name) for name in names[len(bounds) :]]]
+    low, high = both_bounds
     trace = trace_of((a, low, high))
     given = [bound for bound in (low, high) if bound is not None]
     array, *limits = elementwise.aligned(trace, [a, *given])
     both = iter(limits)
-    low, high = (None if bound is None else next(both) for bound in (low, high))
+    low = None if low is None else next(both)
+    high = None if high is None else next(both)
     if isinstance(a, Rows) and array.flags.c_contiguous and array.nbytes >= elementwise.POOLED:
         plain = all(isinstance(bound, int | float | None) for bound in (low, high))
         if plain and np.result_type(array, *limits) == array.dtype:
@@ -206,6 +214,7 @@ def _ones_like(a: Rows, dtype: Any = None) -> Any:
 
 # Copies and casts
 
+
 def _astype(a: Rows, dtype: Any, *, casting: str = "unsafe", copy: bool = True) -> Any:
     if not np.can_cast(a.dtype, dtype, casting):  # type: ignore[arg-type]
         return NotImplemented
@@ -227,6 +236,7 @@ def _round(a: Rows, decimals: int = 0) -> Any:
 
 
 # Reductions whose result does not depend on the order
+
 
 def _extreme(name: str) -> Any:
     def reduce(a: Rows, axis: Any = None, **how: Any) -> Any:
@@ -283,6 +293,7 @@ def _running(name: str) -> Any:
 
 
 # Indexing
+
 
 def _take(a: Rows, indices: Any, axis: Any = None, out: None = None, mode: str = "raise") -> Any:  # noqa: ARG001
     a._trace.may_raise = True
@@ -357,7 +368,7 @@ def _setitem(a: Rows, key: Any, value: Any) -> None:
         trace.refuse("sets items by numbers")
     place = a._array[(slice(None), *parts)]
     if isinstance(value, StandIn):
-        if value.ndim > place.ndim - 1:  # type: ignore[attr-defined]
+        if value.ndim > place.ndim - 1:
             trace.refuse("sets items to something of a higher rank")
         value = elementwise.align(trace, value, place.ndim - 1)
     elif np.ndim(value) > place.ndim - 1:
@@ -436,19 +447,20 @@ METHODS |= {
 
 _METHODS_BY_ROW = "mean std var dot trace diagonal searchsorted conj conjugate argsort"
 _BY_ROW = """
-mean std var median percentile quantile average ptp nanmin nanmax nansum nanprod nanmean nanstd nanvar
-nanmedian nanpercentile nanargmin nanargmax nancumsum cumulative_sum dot vdot inner outer tensordot
-einsum trace diagonal cross kron convolve correlate interp polyval gradient trapezoid diff ediff1d cov
-corrcoef sort argsort partition argpartition tile vstack hstack dstack column_stack real imag angle
-nan_to_num isclose count_nonzero digitize isin triu tril diag rollaxis resize append insert
-atleast_1d atleast_2d atleast_3d linalg.norm linalg.det linalg.slogdet linalg.inv linalg.pinv
-linalg.solve linalg.qr linalg.svd linalg.eigh linalg.eigvalsh linalg.cholesky linalg.matrix_power
-linalg.lstsq fft.fft fft.ifft fft.rfft fft.irfft fft.fft2 fft.ifft2 fft.rfft2 fft.fftn fft.ifftn
-fft.fftshift fft.ifftshift histogram array_equal
-""".split()
+mean std var median percentile quantile average ptp nanmin nanmax nansum nanprod nanmean
+nanstd nanvar nanmedian nanpercentile nanargmin nanargmax nancumsum cumulative_sum dot vdot
+inner outer tensordot einsum trace diagonal cross kron convolve correlate interp polyval
+gradient trapezoid diff ediff1d cov corrcoef sort argsort partition argpartition tile vstack
+hstack dstack column_stack real imag angle nan_to_num isclose count_nonzero digitize isin
+triu tril diag rollaxis resize append insert atleast_1d atleast_2d atleast_3d linalg.norm
+linalg.det linalg.slogdet linalg.inv linalg.pinv linalg.solve linalg.qr linalg.svd
+linalg.eigh linalg.eigvalsh linalg.cholesky linalg.matrix_power linalg.lstsq fft.fft
+fft.ifft fft.rfft fft.irfft fft.fft2 fft.ifft2 fft.rfft2 fft.fftn fft.ifftn fft.fftshift
+fft.ifftshift histogram array_equal
+"""
 for _name in _METHODS_BY_ROW.split():
     METHODS.setdefault(_name, None)
-for _name in _BY_ROW:
+for _name in _BY_ROW.split():
     try:
         FUNCTIONS.setdefault(operator.attrgetter(_name)(np), None)
     except AttributeError:

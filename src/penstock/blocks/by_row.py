@@ -1,4 +1,4 @@
-"""Operations done row by row inside a call over a block: those whose last bit depends on the order."""
+"""Operations done row by row inside a call over a block: their last bit depends on the order."""
 
 from __future__ import annotations
 
@@ -17,9 +17,7 @@ def by_row(
     """The results of `function` for each row, stacked: arrays with a row axis."""
     check_rows(trace, args)
     check_rows(trace, kwargs)
-    results = [
-        function(*one_row(args, row), **one_row(kwargs, row)) for row in range(trace.rows)
-    ]
+    results = [function(*one_row(args, row), **one_row(kwargs, row)) for row in range(trace.rows)]
     first = results[0]
     if isinstance(first, tuple):
         return tuple(_stacked(trace, [result[i] for result in results]) for i in range(len(first)))
@@ -41,7 +39,7 @@ def _stacked(trace: Trace, results: list[Any]) -> NDArray[Any]:
 def one_row(value: Any, row: int) -> Any:
     """The value with each stand-in replaced by its leaf in one row."""
     if isinstance(value, StandIn):
-        return value._array[row]  # type: ignore[attr-defined]
+        return value._array[row]
     if isinstance(value, Mapping):
         return {name: one_row(part, row) for name, part in value.items()}
     if type(value) is tuple:
@@ -60,11 +58,11 @@ def first_row(value: Any) -> Any:
 
 
 def check_rows(trace: Trace, value: Any) -> None:
-    """Refuse stand-ins of another trace, opaque ones, and rows that do not lie one after another."""
+    """Refuse stand-ins of another trace, opaque ones, and rows that lie interleaved."""
     if isinstance(value, StandIn):
         if isinstance(value, Opaque) or value._trace is not trace:
             trace.refuse("computes with an element that is no array of one shape")
-        array = value._array  # type: ignore[attr-defined]
+        array = value._array
         inner = [abs(s) for s, n in zip(array.strides[1:], array.shape[1:], strict=True) if n > 1]
         if len(inner) > 1 and abs(array.strides[0]) < max(inner) and len(array) > 1:
             # The order in which NumPy adds up items follows their order in memory, which in a row

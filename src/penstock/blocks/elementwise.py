@@ -9,25 +9,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.blocks.by_row import by_row, check_rows, first_row, same_layout
+from penstock.blocks.by_row import by_row, first_row, same_layout
 from penstock.blocks.trace import Opaque, StandIn, Trace
 
 POOLED = 128 << 10
-"""Results of so many bytes come from the op's pool: new pages for each would cost more than the work."""
+"""Results of so many bytes come from the op's pool: new pages would cost more than the work."""
 
-_ROUNDED = (
-    "add subtract multiply divide floor_divide remainder fmod divmod negative positive absolute fabs "
-    "sign rint floor ceil trunc sqrt square reciprocal conjugate equal not_equal less less_equal "
-    "greater greater_equal logical_and logical_or logical_xor logical_not bitwise_and bitwise_or "
-    "bitwise_xor invert left_shift right_shift bitwise_count maximum minimum fmax fmin isnan isfinite "
-    "isinf isnat signbit copysign nextafter spacing heaviside gcd lcm ldexp frexp modf degrees radians "
-    "deg2rad rad2deg"
-).split()
-ROUNDED = frozenset(getattr(np, name) for name in _ROUNDED)
+_ROUNDED = """
+add subtract multiply divide floor_divide remainder fmod divmod negative positive absolute
+fabs sign rint floor ceil trunc sqrt square reciprocal conjugate equal not_equal less
+less_equal greater greater_equal logical_and logical_or logical_xor logical_not bitwise_and
+bitwise_or bitwise_xor invert left_shift right_shift bitwise_count maximum minimum fmax fmin
+isnan isfinite isinf isnat signbit copysign nextafter spacing heaviside gcd lcm ldexp frexp
+modf degrees radians deg2rad rad2deg
+"""
+ROUNDED = frozenset(getattr(np, name) for name in _ROUNDED.split())
 """Their results are exact, or rounded as IEEE 754 says: in whatever company they are computed."""
 _COMPLEX = frozenset(
-    [np.add, np.subtract, np.negative, np.positive, np.conjugate, np.equal, np.not_equal]
-    + [np.isnan, np.isinf, np.isfinite]
+    (
+        *(np.add, np.subtract, np.negative, np.positive, np.conjugate, np.equal, np.not_equal),
+        *(np.isnan, np.isinf, np.isfinite),
+    )
 )
 _KEYWORDS = frozenset(["dtype", "casting", "out", "subok"])
 
@@ -78,7 +80,7 @@ def _castable(value: Any, to: np.dtype[Any]) -> bool:
     """Whether the ufunc itself may do the cast that is pending."""
     if not isinstance(value, StandIn):
         return isinstance(value, int | float)
-    pending = value._pending  # type: ignore[attr-defined]
+    pending = value._pending
     return pending is not None and pending == to
 
 
@@ -92,7 +94,7 @@ def _in_place(trace: Trace, ufunc: np.ufunc, values: list[Any], kwargs: dict[str
     if not isinstance(target, StandIn) or isinstance(target, Opaque) or ufunc.nout != 1:
         trace.refuse("writes what differs from row to row into one array")
     check_writable(trace, target)
-    into: NDArray[Any] = target._array  # type: ignore[attr-defined]
+    into: NDArray[Any] = target._array
     *arrays, _ = aligned(trace, [*values, target])
     rest = {name: value for name, value in kwargs.items() if name != "out"}
     if np.broadcast_shapes(*[np.shape(array) for array in arrays]) != into.shape:
@@ -102,8 +104,8 @@ def _in_place(trace: Trace, ufunc: np.ufunc, values: list[Any], kwargs: dict[str
 
 
 def check_writable(trace: Trace, target: StandIn) -> None:
-    """Refuse to write to the block's own arrays: whether a row may be written to is its own matter."""
-    array: NDArray[Any] = target._array  # type: ignore[attr-defined]
+    """Refuse to write to the block's own arrays: some rows may be written to, some not."""
+    array: NDArray[Any] = target._array
     if any(np.may_share_memory(array, source) for source in trace.sources):
         trace.refuse("changes an element in place")
 
@@ -116,7 +118,7 @@ def power(trace: Trace, left: Any, right: Any) -> Any:
     if whole:
         trace.may_raise = True
         return np.power(*aligned(trace, values))
-    arrays_only = all(value.ndim for value in values if isinstance(value, StandIn))  # type: ignore[attr-defined]
+    arrays_only = all(value.ndim for value in values if isinstance(value, StandIn))
     squared = isinstance(right, int | float) and right == 2 and dtypes[0].kind == "f"
     if arrays_only and (squared or exact):
         sample = operator.pow(*first_row(values))
@@ -137,7 +139,7 @@ def cast(trace: Trace, array: NDArray[Any], dtype: Any) -> NDArray[Any]:
 
 
 def aligned(trace: Trace, values: list[Any], *, held: bool = False) -> list[Any]:
-    """Operands that broadcast as their rows would: the axes that a row lacks come after the row axis."""
+    """Operands that broadcast as their rows would: what a row lacks comes after the row axis."""
     rank = max([getattr(value, "ndim", 0) for value in values])
     return [align(trace, value, rank, held=held) for value in values]
 
@@ -148,7 +150,7 @@ def align(trace: Trace, value: Any, rank: int, *, held: bool = False) -> Any:
         return value
     if isinstance(value, Opaque) or value._trace is not trace:
         trace.refuse("computes with elements of two calls")
-    array: NDArray[Any] = value._held if held else value._array  # type: ignore[attr-defined]
+    array: NDArray[Any] = value._held if held else value._array
     missing = rank + 1 - array.ndim
     if missing <= 0:
         return array
@@ -158,9 +160,9 @@ def align(trace: Trace, value: Any, rank: int, *, held: bool = False) -> Any:
 def _constant(trace: Trace, value: Any) -> Any:
     if isinstance(value, StandIn | np.ndarray | np.generic | bool | int | float | complex):
         return value
-    if isinstance(value, list | tuple):
-        return np.asarray(value)
-    trace.refuse(f"computes with a {type(value).__name__}")
+    if not isinstance(value, list | tuple):
+        trace.refuse(f"computes with a {type(value).__name__}")
+    return np.asarray(value)
 
 
 def _loop(
@@ -214,8 +216,8 @@ def _exact(ufunc: np.ufunc, dtypes: tuple[np.dtype[Any], ...]) -> bool:
 def _steady(ufunc: np.ufunc, dtypes: tuple[np.dtype[Any], ...]) -> bool:
     """Whether this machine computes a ufunc the same way one by one, a few at a time, and many.
 
-    NumPy has several implementations of exp or sin, for vectors and for single numbers, and which it
-    takes depends on the processor. They differ in the last bit of a part of the numbers.
+    NumPy has several implementations of exp or sin, for vectors and for single numbers, and which
+    it takes depends on the processor. They differ in the last bit of a part of the numbers.
     """
     random = np.random.default_rng(20240229)
     count = 3000
@@ -243,6 +245,3 @@ def _size(shape: tuple[int, ...]) -> int:
     for length in shape:
         size *= length
     return size
-
-
-__all__ = ["align", "aligned", "call", "cast", "check_rows", "check_writable", "power"]

@@ -111,8 +111,8 @@ def pickle_row(item: Any) -> bytes:
     except Exception as error:
         raise PenstockError(
             f"Expected leaves that can be pickled, to put them on disk, got a "
-            f"{type(item).__name__}: {error}. Raise the memory budget, or use leaves that are arrays, "
-            f"numbers, bytes or str."
+            f"{type(item).__name__}: {error}. Raise the memory budget, or use leaves that are "
+            f"arrays, numbers, bytes or str."
         ) from error
 
 

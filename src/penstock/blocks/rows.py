@@ -15,7 +15,7 @@ from penstock.blocks.by_row import by_row, first_row, same_layout
 from penstock.blocks.trace import StandIn, Trace
 
 Over = Callable[..., Any]
-"""An operation over the block: takes what the row's operation takes, gives arrays with a row axis."""
+"""An operation over the block: takes what the row's takes, gives arrays with a row axis."""
 
 FUNCTIONS: dict[Any, Over | None] = {}
 """What is done for NumPy's functions; None: the function itself, row by row."""
@@ -23,7 +23,7 @@ METHODS: dict[str, Over | None] = {}
 """What is done for an array's methods, likewise."""
 
 
-class Rows(NDArrayOperatorsMixin, StandIn):  # type: ignore[misc]
+class Rows(NDArrayOperatorsMixin, StandIn):
     """An array with a hidden leading row axis: it has the shape, and does the work, of a row."""
 
     __slots__ = ("_held", "_pending")
@@ -89,6 +89,9 @@ class Rows(NDArrayOperatorsMixin, StandIn):  # type: ignore[misc]
     def imag(self) -> Any:
         """The imaginary part."""
         return apply(np.imag, None, (self,), {})
+
+    def __hash__(self) -> int:
+        return StandIn.__hash__(self)
 
     def __len__(self) -> int:
         if self.ndim == 0:
@@ -198,9 +201,8 @@ def _no_in_place(self: Rows, other: Any) -> Any:  # noqa: ARG001
     self._refuse("changes an element with **= or @=")
 
 
-Rows.__ipow__ = _no_in_place
-Rows.__imatmul__ = _no_in_place
-Rows.__hash__ = StandIn.__hash__
+for _name in ("__ipow__", "__imatmul__"):
+    setattr(Rows, _name, _no_in_place)
 
 
 def wrapped(result: Any, trace: Trace) -> Any:
@@ -223,7 +225,10 @@ def apply(
     if kwargs.get("out") is not None:
         trace.refuse("gives a result with out=")
     kwargs = {name: value for name, value in kwargs.items() if value is not np._NoValue}
-    result = NotImplemented if over is None else over(*args, **kwargs)
+    try:
+        result = NotImplemented if over is None else over(*args, **kwargs)
+    except np.exceptions.AxisError:
+        result = NotImplemented  # NumPy takes some axes that a scalar has not
     if result is NotImplemented:
         return wrapped(by_row(trace, plain, args, kwargs), trace)
     sample = plain(*first_row(args), **first_row(kwargs))

@@ -1,8 +1,8 @@
 """One call of a user's function over a whole block, and the stand-ins that it is called with.
 
-A stand-in takes the place of a leaf and stands for that leaf in every row. What it cannot do for all
-rows at once it refuses: the trace is marked as failed, so that no `except` in the user's function can
-hide it, and the function is called row by row instead.
+A stand-in takes the place of a leaf and stands for that leaf in every row. What it cannot do for
+all rows at once it refuses: the trace is marked as failed, so that no `except` in the user's
+function can hide it, and the function is called row by row instead.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Trace:
         self.empty = empty
         self.failed: str | None = None
         self.may_raise = False
-        """Whether an operation was used that raises for some values: a gather, a division of ints."""
+        """Whether an operation was used that raises for some values, as a gather does."""
         self.largest = 0
         """The bytes of the largest result, the intermediate ones included."""
         self.sources: list[NDArray[Any]] = []
@@ -81,7 +81,7 @@ class StandIn:
     def __index__(self) -> int:
         self._refuse("uses an element's value as a Python number")
 
-    def __array__(self, *args: Any, **kwargs: Any) -> NDArray[Any]:
+    def __array__(self, *args: Any, **kwargs: Any) -> NDArray[Any]:  # noqa: ARG002, D102
         self._refuse("makes a NumPy array of an element's value")
 
     def __hash__(self) -> int:
@@ -99,7 +99,7 @@ class StandIn:
     def __contains__(self, item: object) -> bool:
         self._refuse("looks for something in an element's value")
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ARG002
         self._refuse("calls an element's value")
 
     def __round__(self, digits: int | None = None) -> Any:
@@ -131,12 +131,12 @@ def _refusing(name: str) -> Callable[..., NoReturn]:
     return refuse
 
 
-_OPERATORS = (
-    "lt le eq ne gt ge len getitem setitem iter add radd sub rsub mul rmul truediv rtruediv floordiv "
-    "rfloordiv mod rmod pow rpow matmul rmatmul and rand or ror xor rxor lshift rlshift rshift rrshift "
-    "neg pos invert abs divmod rdivmod enter exit array_ufunc array_function"
-).split()
-for _name in _OPERATORS:
+_OPERATORS = """
+lt le eq ne gt ge len getitem setitem iter add radd sub rsub mul rmul truediv rtruediv
+floordiv rfloordiv mod rmod pow rpow matmul rmatmul and rand or ror xor rxor lshift rlshift
+rshift rrshift neg pos invert abs divmod rdivmod enter exit array_ufunc array_function
+"""
+for _name in _OPERATORS.split():
     setattr(Opaque, f"__{_name}__", _refusing(f"__{_name}__"))
 # Setting `__eq__` on a class that exists leaves `__hash__` as it was.
 
@@ -145,7 +145,7 @@ _trusted: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
 def trusted(function: Callable[P, R]) -> Callable[P, R]:
-    """Say that a function of Penstock has no side effects and takes stand-ins as it takes leaves."""
+    """Say that a function of Penstock has no side effects and takes stand-ins like leaves."""
     _trusted.add(function)
     return function
 

@@ -1,4 +1,4 @@
-"""What a pipeline computes, in lines of text: equal for equal pipelines, also in another process."""
+"""What a pipeline computes, in lines of text that are equal for equal pipelines."""
 
 from __future__ import annotations
 
@@ -60,7 +60,9 @@ def _of(value: Any, depth: int) -> str:
         return type(value).__qualname__
     if isinstance(value, np.ndarray):
         return _of_array(value, depth)
-    if value is None or isinstance(value, int | float | complex | str | bytes | np.generic | np.dtype):
+    if value is None or isinstance(
+        value, int | float | complex | str | bytes | np.generic | np.dtype
+    ):
         return repr(value)
     if isinstance(value, Structure | TensorSpec | Spec):
         return str(value)
@@ -121,8 +123,6 @@ def _cell(cell: Any) -> Any:
 
 
 def _of_code(code: CodeType, depth: int) -> str:
-    constants = tuple(
-        constant for constant in code.co_consts if constant != code.co_name
-    )
+    constants = tuple(constant for constant in code.co_consts if constant != code.co_name)
     consts = _of(constants, depth)
     return f"code({zlib.crc32(code.co_code):08x},{code.co_names},{code.co_varnames},{consts})"

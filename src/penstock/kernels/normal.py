@@ -1,7 +1,7 @@
 """Normal numbers out of random bits, in operations that every machine rounds alike.
 
-NumPy's `log` and `cos` differ in the last bit between processors, and between one number and many. So
-this inverts the distribution with additions, multiplications, divisions and square roots alone
+NumPy's `log` and `cos` differ in the last bit between processors, and between one number and many.
+So this inverts the distribution with additions, multiplications, divisions and square roots alone
 (Wichura's algorithm AS 241, and a logarithm by its series).
 """
 

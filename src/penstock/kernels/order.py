@@ -15,7 +15,7 @@ from penstock.kernels.bits import below, bits, counters, mix
 Index = NDArray[np.int64]
 
 SORTED = 1 << 16
-"""Permutations up to this size are sorted; larger ones are computed entry by entry, in no memory."""
+"""Permutations up to this size are sorted; larger ones are computed entry by entry."""
 _DRAIN = 0xD7A1
 _ROUNDS = 6
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)

@@ -66,3 +66,27 @@ def _gather_one_by_one(
     places = offsets.tolist()
     for i, (start, end) in enumerate(zip(starts.tolist(), ends, strict=True)):
         out[places[i] : places[i + 1]] = values[start:end]
+
+
+def scatter_spans(
+    out: NDArray[Any],
+    places: NDArray[np.int64],
+    values: NDArray[Any],
+    starts: NDArray[np.int64],
+    lengths: NDArray[np.int64],
+) -> None:
+    """Write the spans `values[start:start+length]` to `out`, each from its place on."""
+    total = int(lengths.sum())
+    if total >= SHORT * len(lengths):
+        ends = (starts + lengths).tolist()
+        last = (places + lengths).tolist()
+        firsts = zip(places.tolist(), starts.tolist(), strict=True)
+        for i, (place, start) in enumerate(firsts):
+            out[place : last[i]] = values[start : ends[i]]
+        return
+    for first in range(0, len(lengths), 4096):
+        some = slice(first, first + 4096)
+        offsets = offsets_of(lengths[some])
+        within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths[some])
+        source = np.repeat(starts[some], lengths[some]) + within
+        out[np.repeat(places[some], lengths[some]) + within] = values[source]

@@ -70,12 +70,12 @@ class Account:
             self.ledger.make_room(size)
 
     def expect(self, size: int) -> None:
-        """Say that about `size` bytes will be in flight, so that no reservation takes their room."""
+        """Say that about `size` bytes will be in flight: no reservation takes their room."""
         with self.ledger._settled():
             self.flight_peak = max(self.flight_peak, size)
 
     def over(self) -> int:
-        """How many reserved bytes are to be given back: more is in flight than when they were granted."""
+        """How many reserved bytes are to be given back, since more is in flight than before."""
         with self.ledger._settled():
             return min(self.reserved, max(0, -self.ledger._spare()))
 
@@ -103,7 +103,7 @@ class Account:
                 self.ledger._keep(owner_of(buffer), self)
 
     def unkeep(self, block: Block) -> None:
-        """Say that the bytes of `block` are released; views of it that others have are watched now."""
+        """Say that the bytes of `block` are released; if others have views, it is watched now."""
         with self.ledger._settled():
             for buffer in block.buffers():
                 self.ledger._unkeep(owner_of(buffer))
@@ -249,7 +249,9 @@ class Ledger:
     def lent_arrays(self) -> list[NDArray[Any]]:
         """The buffers that the user has now."""
         with self._settled():
-            arrays = [entry.ref() for entry in self._watched.values() if entry.lent and not entry.kept]
+            arrays = [
+                entry.ref() for entry in self._watched.values() if entry.lent and not entry.kept
+            ]
         return [array for array in arrays if array is not None]
 
     def _settled(self) -> threading.RLock:

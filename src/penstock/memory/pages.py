@@ -1,7 +1,7 @@
 """Memory straight from the operating system, page by page, and back to it.
 
-The C library keeps what is freed for later, and in pieces too small to give back. What a run keeps for
-long, or in large arrays, therefore lies on pages of its own.
+The C library keeps what is freed for later, and in pieces too small to give back. What a run keeps
+for long, or in large arrays, therefore lies on pages of its own.
 """
 
 from __future__ import annotations
@@ -58,7 +58,9 @@ class GrowingArray:
         elif size != self._size:
             self._pages.resize(size)
         self._size = size
-        flat = np.frombuffer(self._pages, self._dtype, count=rows * self._row_bytes // self._dtype.itemsize)
+        flat = np.frombuffer(
+            self._pages, self._dtype, count=rows * self._row_bytes // self._dtype.itemsize
+        )
         self.rows = flat.reshape(rows, *self._shape)
 
     def close(self) -> None:

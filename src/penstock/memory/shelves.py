@@ -14,10 +14,12 @@ from penstock.blocks.block import Block
 from penstock.blocks.build import column_of
 from penstock.blocks.columns import Column, DenseColumn, size_of
 from penstock.blocks.pack import pickle_row
+from penstock.blocks.records import Part, parts_of
 from penstock.blocks.structure import Structure
 from penstock.kernels.spans import Empty
 from penstock.memory.ledger import Account
 from penstock.memory.pages import GrowingArray
+from penstock.memory.slabs import Slabs
 from penstock.memory.spill import Scratch
 
 Index = NDArray[np.int64]
@@ -28,6 +30,9 @@ SPILLED = "keeps rows in a scratch file, to stay in the budget"
 
 class Shelf(ABC):
     """Rows in numbered slots, held in one way."""
+
+    parts: tuple[Part, ...] | None = None
+    """What the records of the rows would be made of; None where they cannot be records."""
 
     @abstractmethod
     def accepts(self, block: Block) -> bool:
@@ -66,6 +71,7 @@ class DenseShelf(Shelf):
     ) -> None:
         arrays = [column.array for column in block.columns if isinstance(column, DenseColumn)]
         self._structure = block.structure
+        self.parts = parts_of(block)
         self._kinds = [(array.dtype, array.shape[1:]) for array in arrays]
         self._arrays = [GrowingArray(shape, dtype) for dtype, shape in self._kinds]
         sizes = [array.dtype.itemsize * int(np.prod(array.shape[1:])) for array in arrays]
@@ -210,10 +216,10 @@ class ObjectShelf(Shelf):
     ) -> None:
         self._structure: Structure | None = None
         self._account = account
-        self._scratch = scratch
         self._note = note
         self._rows: list[tuple[Any, ...] | None] = []
         self._sizes: list[int] = []
+        self._slabs = Slabs(scratch)
         self._away: dict[int, tuple[int, int]] = {}  # where a slot's pickle is in the file
 
     def accepts(self, block: Block) -> bool:  # noqa: ARG002
@@ -239,13 +245,11 @@ class ObjectShelf(Shelf):
     def _write(self, slot: int, leaves: tuple[Any, ...]) -> None:
         self._note(SPILLED)
         record = np.frombuffer(pickle_row(leaves), np.uint8)
-        offset = self._scratch().allocate(len(record))
-        self._scratch().write(offset, record)
-        self._away[slot] = offset, len(record)
+        self._away[slot] = self._slabs.write(record), len(record)
 
     def _forget(self, slot: int) -> None:
         if slot in self._away:
-            self._scratch().free(*self._away.pop(slot))
+            self._slabs.free(*self._away.pop(slot))
         if self._sizes[slot]:
             self._account.release(self._sizes[slot])
             self._rows[slot], self._sizes[slot] = None, 0
@@ -256,7 +260,7 @@ class ObjectShelf(Shelf):
             return leaves
         offset, size = self._away[slot]
         record = np.empty(size, np.uint8)
-        self._scratch().read(offset, record)
+        self._slabs.read(offset, record)
         read: tuple[Any, ...] = pickle.loads(record.data)
         return read
 
@@ -288,6 +292,10 @@ class ObjectShelf(Shelf):
         for number in range(slot, len(self._rows)):
             self._forget(number)
         del self._rows[slot:], self._sizes[slot:]
+
+    def close(self) -> None:
+        self.drop_from(0)
+        self._slabs.close()
 
 
 def _own(leaf: Any) -> Any:

@@ -1,7 +1,7 @@
 """Rows kept in numbered slots: the buffer of a shuffle.
 
-How the rows are held follows what they are: arrays of one shape in arrays, strings and arrays of many
-shapes as records in one arena, anything else in a list. What the budget refuses is in a scratch file.
+How the rows are held follows what they are: arrays of one shape in arrays, strings and arrays of
+many shapes as records in one arena, anything else in a list. What the budget refuses is in a file.
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 
 from penstock.blocks.block import Block
 from penstock.blocks.build import concat
-from penstock.blocks.columns import DenseColumn, ObjectColumn
+from penstock.blocks.columns import DenseColumn
+from penstock.blocks.records import parts_of
 from penstock.kernels.spans import Empty
+from penstock.memory.arena import RecordShelf
 from penstock.memory.ledger import Account
 from penstock.memory.shelves import DenseShelf, ObjectShelf, Shelf
 from penstock.memory.spill import Scratch
@@ -109,11 +111,11 @@ class SlotStore:
         return better
 
     def _new_shelf(self, block: Block) -> Shelf:
-        dense = all(isinstance(column, DenseColumn) for column in block.columns)
-        if self._shelf is None and dense:
+        old, parts = self._shelf, parts_of(block)
+        if old is None and all(isinstance(column, DenseColumn) for column in block.columns):
             return DenseShelf(block, self._account, self._scratch, self._note)
-        if not any(isinstance(column, ObjectColumn) for column in block.columns):
-            pass
+        if parts is not None and (old is None or old.parts == parts):
+            return RecordShelf(block, self._account, self._scratch, self._note)
         return ObjectShelf(self._account, self._scratch, self._note)
 
     def _move(self, old: Shelf, new: Shelf) -> None:

@@ -58,7 +58,7 @@ class Scratch:
 
     def write(self, offset: int, array: NDArray[Any]) -> None:
         """Write an array's bytes at `offset`."""
-        view = memoryview(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
+        view = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
         done = 0
         while done < len(view):
             try:
@@ -72,7 +72,7 @@ class Scratch:
 
     def read(self, offset: int, out: NDArray[Any]) -> None:
         """Fill a contiguous array with the bytes at `offset`."""
-        view = memoryview(out.reshape(-1).view(np.uint8))
+        view = out.reshape(-1).view(np.uint8).data
         done = 0
         while done < len(view):
             got = os.preadv(self._fd, [view[done:]], offset + done)

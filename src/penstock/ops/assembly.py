@@ -16,8 +16,8 @@ from penstock.kernels.spans import Empty
 class Assembly:
     """Gathers up to `size` rows into one block.
 
-    Rows of one shape go straight to their place in the block that is made of them, so that nothing but
-    that block and one part are held at a time; other rows are kept in parts and joined at the end.
+    Rows of one shape go straight to their place in the block that is made of them, so that nothing
+    but that block and one part are held at a time; other rows are kept in parts, and then joined.
     """
 
     def __init__(self, size: int, empty: Empty) -> None:

@@ -79,7 +79,7 @@ class RunningBatch(Running):
         if self._uneven is not None:
             return self._next_uneven()
         while not self._ended:
-            # With a part of a batch at hand, only that batch is completed: the next pull is aligned.
+            # With a part of a batch at hand, only that is completed: the next pull is aligned.
             wanted = size - self._begun.rows if self._begun.rows else rows * size
             block = self._upstream.pull(wanted)
             if block is None:
@@ -149,9 +149,9 @@ def stack_column(column: Column, size: int, label: str, path: str, first: int) -
             other = int(odd.argmax())
             raise DataError(
                 f"{label}: expected elements of one shape, but element{path} has shape "
-                f"{tuple(shapes[0].tolist())} in element {first} and {tuple(shapes[other].tolist())} "
-                f"in element {first + other}. Use padded_batch or ragged_batch, or make the shapes "
-                f"equal with a map before the batch.",
+                f"{tuple(shapes[0].tolist())} in element {first} and "
+                f"{tuple(shapes[other].tolist())} in element {first + other}. Use padded_batch "
+                f"or ragged_batch, or make the shapes equal with a map before the batch.",
                 op=label,
                 number=first + other,
             )

@@ -104,8 +104,8 @@ class BucketBySequenceLength(Op):
             bucket = bisect.bisect(boundaries, self.element_length_func(*parts))
             if self.pad_to_bucket_boundary and not self.no_padding and bucket == last:
                 raise ValueError(
-                    "with pad_to_bucket_boundary=True an element's length must be below the last of "
-                    "bucket_boundaries"
+                    "with pad_to_bucket_boundary=True an element's length must be below the last "
+                    "of bucket_boundaries"
                 )
             return bucket
 

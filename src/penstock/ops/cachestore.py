@@ -67,7 +67,9 @@ class CacheStore:
                 self._check(self._file, where)
                 self.complete = True
             elif not path.parent.is_dir():
-                raise ArgumentError(f"{where}the folder {path.parent} does not exist. Make it first.")
+                raise ArgumentError(
+                    f"{where}the folder {path.parent} does not exist. Make it first."
+                )
 
     def _check(self, file: RowFile, where: str) -> None:
         differs = first_difference(self._fingerprint, file.about)
@@ -75,8 +77,8 @@ class CacheStore:
             file.close()
             self._file = None
             raise ArgumentError(
-                f"{where}the file {file.path} was written by another pipeline: {differs}. Delete the "
-                f"file, or give this cache another filename."
+                f"{where}the file {file.path} was written by another pipeline: {differs}. Delete "
+                f"the file, or give this cache another filename."
             )
 
     def enter(self, run: object, context: Context) -> None:

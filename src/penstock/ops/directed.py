@@ -35,8 +35,8 @@ def common_spec(op: Op, specs: Sequence[Spec | None]) -> Spec | None:
             if common is None:
                 raise ArgumentTypeError(
                     op.fail(
-                        f"expected {dtype_name(leaves[i].dtype)} at element{path} of dataset {which}, "
-                        f"as in the first one, got {dtype_name(spec.leaves[place].dtype)}. Convert "
+                        f"expected {dtype_name(leaves[i].dtype)} at element{path} of dataset "
+                        f"{which}, as in the first one, got {dtype_name(spec.leaves[place].dtype)}. Convert "
                         f"one with a map."
                     )
                 )

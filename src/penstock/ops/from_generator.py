@@ -72,7 +72,7 @@ class RunningGenerator(Running):
             try:
                 self._make(rows)
             except ElementError as error:
-                self._error = error
+                self._error = error.with_traceback(None)  # its frames hold elements
             block = self._made.block()
             if block is not None:
                 return block

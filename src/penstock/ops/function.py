@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from traceback import format_exception
 from typing import Any, Protocol
 
 import numpy as np
@@ -66,9 +67,21 @@ class UserFunction:
         hint = ""
         if isinstance(error, ValueError) and "read-only" in str(error):
             hint = " Elements are views of the pipeline's memory: change a copy, `x = x.copy()`."
-        return FunctionError(
+        failure = FunctionError(
             f"{self.label} at {self._site}: the function failed on element {number}: "
             f"{type(error).__name__}: {error}" + (f" ({where})." if where else ".") + hint,
             op=self.label,
             number=number,
         )
+        _write_down(error, failure)
+        return failure
+
+
+def _write_down(error: Exception, failure: FunctionError) -> None:
+    """Keep the user's traceback as text.
+
+    Its frames refer to those that called them, and would keep the block and the whole run alive for
+    as long as somebody keeps the error.
+    """
+    failure.add_note("".join(format_exception(error)).rstrip())
+    error.__traceback__ = error.__cause__ = error.__context__ = None

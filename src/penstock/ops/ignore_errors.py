@@ -11,6 +11,7 @@ from penstock.errors import ElementError
 from penstock.graph import checks
 from penstock.graph.op import UNKNOWN, Op
 from penstock.graph.running import Context, Running
+from penstock.ops.dropped import let_go
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -51,6 +52,7 @@ class RunningIgnoreErrors(Running):
                 self._ignored += 1
                 if self._log is not None:
                     self._log.warning("%s left out an element: %s", self._context.label, error)
+                let_go(error)
 
     def close(self) -> None:
         if self._ignored:

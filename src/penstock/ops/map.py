@@ -21,7 +21,7 @@ from penstock.ops.row_function import RowFunction
 
 @dataclass(frozen=True)
 class Step:
-    """A map that was made one with the map below it: its function, and what it was declared with."""
+    """A map that was made one with the map below it: what it was declared with."""
 
     function: Callable[..., Any]
     seed: int
@@ -72,7 +72,7 @@ class Map(Op):
     @cached_property
     def _trial(self) -> _Trial:
         """What a call with a made-up element tells, where the function has no side effects."""
-        steps = [*self.earlier, self]
+        steps: list[Step | Map] = [*self.earlier, self]
         rows = RowFunction([UserFunction(step.function, step, self.name, key=0) for step in steps])
         above = self.inputs[0].spec
         found = None if above is None else rows.find_spec(above)

@@ -126,7 +126,9 @@ def _trial_column(leaf: TensorSpec) -> Column:
         if leaf.dtype.kind in NUMBERS:
             return DenseColumn(np.ones((1, *sizes), leaf.dtype))
         if leaf.dtype in (BYTES, TEXT) and leaf.shape == ():
-            return BytesColumn(np.zeros(0, np.uint8), np.zeros(2, np.int64), text=leaf.dtype == TEXT)
+            return BytesColumn(
+                np.zeros(0, np.uint8), np.zeros(2, np.int64), text=leaf.dtype == TEXT
+            )
     return ObjectColumn(np.empty(1, OBJECT))
 
 
@@ -137,5 +139,3 @@ def spec_of_traced(traced: Traced, opaque: dict[int, TensorSpec]) -> Spec:
         known = opaque.get(id(column)) if isinstance(leaf, Opaque) else None
         specs.append(known if known is not None else column.spec())
     return Spec(traced.block.structure, specs)
-
-

@@ -240,8 +240,8 @@ class RunningPaddedBatch(Running):
                     row = int(over.argmax())
                     came = tuple(part[row].tolist())
                     raise self._failed(
-                        f"element{path} has the shape {came}, which is longer than the padded shape "
-                        f"{said}. Cut it with a map before, or give larger padded_shapes",
+                        f"element{path} has the shape {came}, which is longer than the padded "
+                        f"shape {said}. Cut it with a map before, or give larger padded_shapes",
                         at + row,
                     )
                 at += column.rows

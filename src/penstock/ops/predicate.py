@@ -36,6 +36,8 @@ class Predicate:
             answers, wrong = self._answers(outcome.block)
             if wrong is not None:
                 used, error = len(answers) + 1, wrong
+        if error is not None:
+            error.__traceback__ = None  # its frames hold blocks
         self._seen += used
         return answers, used, error
 

@@ -1,9 +1,9 @@
-"""Whether a user's function may be called in another order, or once for many rows: has it side effects?
+"""Whether a user's function is pure: it may be called in another order, or once for many rows.
 
-The answer is read from the function's bytecode, and errs on the side of no. A function is pure if it
-writes to nothing but its own variables, and every global or enclosing variable that it reads is
-something whose use leaves no trace: NumPy, `math`, Penstock's own functions, constants, arrays that it
-only reads, or another pure function.
+The answer is read from the function's bytecode, and errs on the side of yes. A function is pure if
+it writes to nothing but its own variables, and every global or enclosing variable that it reads is
+something whose use leaves no trace: NumPy, `math`, Penstock's own functions, constants, arrays that
+it only reads, or another pure function.
 """
 
 from __future__ import annotations
@@ -36,28 +36,37 @@ _HARMLESS = re.compile(
     r"|LOAD_FROM_DICT_OR_DEREF|MATCH_(SEQUENCE|MAPPING|KEYS)"
 )
 """Instructions that write to nothing but the function's own variables, from Python 3.11 on."""
-_INTRINSICS = {"INTRINSIC_STOPITERATION_ERROR", "INTRINSIC_UNARY_POSITIVE", "INTRINSIC_LIST_TO_TUPLE"}
+_INTRINSICS = {
+    "INTRINSIC_STOPITERATION_ERROR",
+    "INTRINSIC_UNARY_POSITIVE",
+    "INTRINSIC_LIST_TO_TUPLE",
+}
 
 _BUILTINS = """
-abs all any bool bytes complex dict divmod enumerate filter float frozenset int len list map max min pow
-range reversed round set slice sorted str sum tuple zip Ellipsis NotImplemented
-""".split()
-_PURE_BUILTINS = {id(getattr(builtins, name)) for name in _BUILTINS}
+abs all any bool bytes complex dict divmod enumerate filter float frozenset int len list map
+max min pow range reversed round set slice sorted str sum tuple zip Ellipsis NotImplemented
+"""
+_PURE_BUILTINS = {id(getattr(builtins, name)) for name in _BUILTINS.split()}
 
-_NUMPY_DENIED = """
-load loadtxt genfromtxt save savez savez_compressed savetxt fromfile fromregex memmap frombuffer copyto
-put place putmask put_along_axis fill_diagonal nditer nested_iters seterr seterrcall setbufsize info
-set_printoptions printoptions show_config show_runtime empty empty_like ndarray vectorize frompyfunc
-fromfunction apply_along_axis apply_over_axes piecewise fromiter from_dlpack test getbufsize geterr
-geterrcall get_include get_printoptions shares_memory may_share_memory
-""".split()
+_NUMPY_DENIED = frozenset(
+    """
+    load loadtxt genfromtxt save savez savez_compressed savetxt fromfile fromregex memmap
+    frombuffer copyto put place putmask put_along_axis fill_diagonal nditer nested_iters
+    seterr seterrcall setbufsize info set_printoptions printoptions show_config show_runtime
+    empty empty_like ndarray vectorize frompyfunc fromfunction apply_along_axis
+    apply_over_axes piecewise fromiter from_dlpack test getbufsize geterr geterrcall
+    get_include get_printoptions shares_memory may_share_memory
+    """.split()  # noqa: SIM905
+)
 _NUMPY_MODULES = {np, np.linalg, np.fft}
 
 _CHANGING = frozenset(
-    "sort fill put partition itemset resize setflags setfield byteswap at tofile dump dumps ctypes data "
-    "base flat view getfield".split()
+    """
+    sort fill put partition itemset resize setflags setfield byteswap at tofile dump dumps ctypes
+    data base flat view getfield
+    """.split()  # noqa: SIM905
 )
-"""Attributes by which an array may be changed, or looked at in ways that tell one call from another."""
+"""Attributes by which an array may be changed, or one call told from another."""
 _CONSTANTS = (
     *(np.generic, np.dtype, int, float, complex, str, bytes, bool, slice, range),
     *(type(None), type(Ellipsis)),
@@ -134,7 +143,9 @@ class _Reader:
             if value.dtype == object:
                 raise _Impure(f"reads {name}, an array of objects")
             self._arrays = name
-        elif isinstance(value, types.FunctionType) and not is_trusted(value) and not _is_numpy(value):
+        elif (
+            isinstance(value, types.FunctionType) and not is_trusted(value) and not _is_numpy(value)
+        ):
             self._function(value)
         elif isinstance(value, functools.partial):
             for part in (value.func, *value.args, *value.keywords.values()):
@@ -152,7 +163,9 @@ class _Reader:
             return
         self._seen.add(id(function))
         code = function.__code__
-        if code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_GENERATOR):
+        if code.co_flags & (
+            inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_GENERATOR
+        ):
             raise _Impure(f"{code.co_name} is a generator or a coroutine")
         defaults = (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
         for value in defaults:

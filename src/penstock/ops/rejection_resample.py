@@ -89,7 +89,8 @@ def _shares(said: Any, call: str) -> Shares:
         ) from None
     if shares.ndim != 1 or not np.isfinite(shares).all() or (shares < 0).any() or not shares.sum():
         raise ArgumentError(
-            f"{call} at {user_site()}: expected a share of at least 0 for every class, got {said!r}."
+            f"{call} at {user_site()}: expected a share of at least 0 for every class, got "
+            f"{said!r}."
         )
     return np.asarray(shares / shares.sum())
 

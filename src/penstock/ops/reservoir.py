@@ -1,6 +1,6 @@
 """The buffer of a shuffle at work: rows go in, and come out in another order.
 
-Which slot comes out is decided here and in `kernels/order.py`; the rows themselves are in a `SlotStore`.
+Which slot comes out is decided here and in `kernels/order.py`; the rows are in a `SlotStore`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A user's functions over the rows of a block: over all of them at once where that gives the same."""
+"""A user's functions over the rows of a block: over all at once where that gives the same."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from penstock.ops.purity import plain_namedtuples, purity
 from penstock.ops.rowwise import Outcome, PlainRows
 
 FIRST = 4
-"""So many rows of each kind are compared with plain calls before the call over the block is trusted."""
+"""So many rows of each kind are compared with plain calls before the others are trusted."""
 KINDS = 32
 """Blocks of more kinds than this, by dtype and shape, are not each looked at."""
 

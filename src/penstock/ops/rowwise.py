@@ -45,7 +45,7 @@ class PlainRows:
             try:
                 leaves = self._call(element, number)
             except ElementError as failed:
-                error = failed
+                error = failed.with_traceback(None)  # its frames hold the block
                 break
             flat.append(leaves)
             size += sum(map(size_of, leaves))

@@ -138,14 +138,14 @@ class Draw:
         if array.shape != (self._op.count,) or not (array >= 0).all() or not array.sum() > 0:
             raise ArgumentError(
                 self._op.fail(
-                    f"weights=: expected {self._op.count} numbers of at least 0, not all of them 0, "
-                    f"got {weights!r} in element {number}."
+                    f"weights=: expected {self._op.count} numbers of at least 0, not all of them "
+                    f"0, got {weights!r} in element {number}."
                 )
             )
         return array
 
 
 def _bounds(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Where each choice but the last ends on the way from 0 to 1, a row for every row of weights."""
+    """Where each choice but the last ends on the way from 0 to 1, for every row of weights."""
     sums = np.cumsum(weights, axis=1)
     return np.asarray(sums[:, :-1] / sums[:, -1:])

@@ -81,7 +81,7 @@ class RunningScan(Running):
                 self._made.add(output, number)
                 self._state.value = state
             except ElementError as error:
-                self._error = error
+                self._error = error.with_traceback(None)  # its frames hold blocks
                 return used
             if self._made.full:
                 return used

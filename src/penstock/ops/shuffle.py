@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from penstock.blocks.block import Block
 from penstock.blocks.columns import DenseColumn
@@ -19,6 +19,8 @@ from penstock.kernels.order import Drain
 from penstock.memory.slots import SlotStore
 from penstock.ops.reservoir import Reservoir
 from penstock.options import parse_bytes
+
+Index = NDArray[np.int64]
 
 AHEAD = 8192
 """Row numbers are put in order so many at a time: a number is cheap, a call is not."""
@@ -143,7 +145,7 @@ class RunningIndexShuffle(Running):
             self._order = Reservoir(
                 key, op.rows, None, store, self._next_numbers, lambda _: AHEAD, start_at=AHEAD
             )
-        self._ahead: Any = np.zeros(0, np.int64)
+        self._ahead: Index = np.zeros(0, np.int64)
 
     def _next_numbers(self, rows: int) -> Block | None:
         first, last = self._at, min(self._at + rows, self._size)
@@ -163,20 +165,26 @@ class RunningIndexShuffle(Running):
             block = Block(block.structure, block.columns, block.rows, index)
         return block
 
-    def _next_index(self, rows: int) -> Any:
-        if len(self._ahead) == 0:
-            if isinstance(self._order, Drain):
-                first = self._at
-                self._at = min(first + AHEAD, self._size)
-                self._ahead = self._order.slots(first, self._at - first)
-            else:
-                numbers = self._order.pull(AHEAD)
-                if numbers is not None:
-                    column = numbers.columns[0]
-                    assert isinstance(column, DenseColumn)
-                    self._ahead = column.array.astype(np.int64)
+    def _next_index(self, rows: int) -> Index:
+        while len(self._ahead) < rows:
+            more = self._more()
+            if len(more) == 0:
+                break
+            # In full, so that batches below do not end up across two blocks.
+            self._ahead = np.concatenate([self._ahead, more]) if len(self._ahead) else more
         index, self._ahead = self._ahead[:rows], self._ahead[rows:]
         return index
+
+    def _more(self) -> Index:
+        if isinstance(self._order, Drain):
+            first, self._at = self._at, min(self._at + AHEAD, self._size)
+            return self._order.slots(first, self._at - first)
+        numbers = self._order.pull(AHEAD)
+        if numbers is None:
+            return np.zeros(0, np.int64)
+        column = numbers.columns[0]
+        assert isinstance(column, DenseColumn)
+        return column.array.astype(np.int64)
 
     def close(self) -> None:
         if isinstance(self._order, Reservoir):

@@ -12,6 +12,7 @@ from penstock.errors import ElementError
 from penstock.graph import checks
 from penstock.graph.op import UNKNOWN, Op
 from penstock.graph.running import Context, Running
+from penstock.ops.dropped import let_go
 from penstock.ops.predicate import Predicate
 
 
@@ -65,6 +66,8 @@ class RunningTakeWhile(Running):
     def _cut(self, block: Block, rows: int) -> Block | None:
         answers, used, self._error = self._predicate.apply(block.slice(0, rows))
         if not answers.all():
+            if self._error is not None:
+                let_go(self._error)
             self._ended, self._error = True, None
             self._upstream.close()
             answers = answers[: int(answers.argmin())]

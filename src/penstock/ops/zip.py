@@ -13,6 +13,7 @@ from penstock.errors import ArgumentTypeError, ElementError
 from penstock.graph.op import INFINITE, UNKNOWN, Op
 from penstock.graph.running import Context, Input, Pipeline, Running
 from penstock.graph.site import user_site
+from penstock.ops.dropped import let_go
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -102,7 +103,7 @@ class Lane:
                 self.block = self.upstream.pull(rows)
                 self.ended = self.block is None
             except ElementError as error:
-                self.error = error
+                self.error = error.with_traceback(None)  # its frames hold blocks
         return 0 if self.block is None else self.block.rows
 
     def cut(self, rows: int) -> Block:
@@ -112,12 +113,13 @@ class Lane:
         self.block = block.slice(rows, block.rows) if rows < block.rows else None
         return block.slice(0, rows)
 
-    def drop(self) -> None:
-        """Pass over one element, to stay in step with another that failed."""
-        if self.error is not None:
-            self.error = None
-        else:
+    def drop(self, *, unless: ElementError) -> None:
+        """Pass over one element, to stay in step with another lane that failed with `unless`."""
+        if self.error is None:
             self.cut(1)
+        elif self.error is not unless:
+            let_go(self.error)
+        self.error = None
 
 
 class RunningZip(Running):
@@ -139,11 +141,11 @@ class RunningZip(Running):
             if lane.ended:
                 self.close()
                 return None
-        failed = [lane.error for lane in self._lanes if lane.error is not None]
-        if failed:
+        failed = next((lane.error for lane in self._lanes if lane.error is not None), None)
+        if failed is not None:
             for lane in self._lanes:
-                lane.drop()
-            raise failed[0]
+                lane.drop(unless=failed)
+            raise failed
         blocks = [lane.cut(rows) for lane in self._lanes]
         columns = [column for block in blocks for column in block.columns]
         return Block(self._filled(blocks), columns, rows)

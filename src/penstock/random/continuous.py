@@ -34,7 +34,9 @@ def uniform(
     dtype = np.dtype(dtype)
     if dtype.kind in "iu":
         if maxval is None:
-            raise ArgumentError("ps.random.uniform(maxval=): expected a number with an integer dtype.")
+            raise ArgumentError(
+                "ps.random.uniform(maxval=): expected a number with an integer dtype."
+            )
         return integers(minval, maxval, shape, dtype, seed)
     what = "ps.random.uniform"
     draw = Draw(shape, seed, what)
@@ -54,14 +56,18 @@ def _as(bound: Any, dtype: np.dtype[Any]) -> Any:
 
 def _float(dtype: np.dtype[Any], what: str) -> np.dtype[Any]:
     if dtype.char not in "efd":
-        raise ArgumentTypeError(f"{what}(dtype=): expected float16, float32 or float64, got {dtype}.")
+        raise ArgumentTypeError(
+            f"{what}(dtype=): expected float16, float32 or float64, got {dtype}."
+        )
     return dtype
 
 
 def _unit(random: NDArray[np.uint64], dtype: np.dtype[Any]) -> NDArray[Any]:
     """Floats from 0 up to, but not, 1, with as many random bits as the dtype holds."""
     digits = np.finfo(dtype).nmant + 1
-    return (random >> np.uint64(64 - digits)).astype(dtype) * dtype.type(2.0**-digits)
+    unit: NDArray[Any] = (random >> np.uint64(64 - digits)).astype(dtype)
+    unit *= dtype.type(2.0**-digits)
+    return unit
 
 
 @trusted

@@ -54,7 +54,7 @@ def bernoulli(p: Any = 0.5, shape: Shape = (), seed: int | None = None) -> Any:
 
 @trusted
 def choice(values: Any, shape: Shape = (), seed: int | None = None) -> Any:
-    """Entries of `values`, each as likely, drawn with replacement; a number n stands for 0 to n - 1.
+    """Entries of `values`, each as likely, drawn with replacement; a number n means 0 to n - 1.
 
     >>> import penstock as ps
     >>> ds = ps.Dataset.range(4).map(lambda x: ps.random.choice([3, 5]))

@@ -1,4 +1,4 @@
-"""The random bits of a draw: a pure function of the key, the element's number and the place in it."""
+"""The random bits of a draw: a pure function of the key, the element's number and the place."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ class Draw:
         numbers = np.atleast_1d(np.asarray(scope.numbers, np.int64)).view(np.uint64)
         rows = bits(key, numbers)
         size = int(np.prod(self.shape, dtype=np.int64))
-        self.bits: NDArray[np.uint64] = rows[:, None] if self.shape == () else bits_of_rows(rows, size)
+        self.bits: NDArray[np.uint64] = (
+            rows[:, None] if self.shape == () else bits_of_rows(rows, size)
+        )
 
     def finish(self, flat: NDArray[Any]) -> Any:
         """Values of shape (rows, size) as a NumPy value, or a stand-in for one in every row."""
@@ -43,7 +45,9 @@ def _shape(shape: Shape, what: str) -> tuple[int, ...]:
     try:
         sizes = (int(shape),) if isinstance(shape, int | np.integer) else tuple(map(int, shape))
     except TypeError:
-        raise ArgumentTypeError(f"{what}: expected a shape such as (2, 3), got {shape!r}.") from None
+        raise ArgumentTypeError(
+            f"{what}: expected a shape such as (2, 3), got {shape!r}."
+        ) from None
     if any(size < 0 for size in sizes):
         raise ArgumentError(f"{what}: expected sizes of at least 0, got {shape!r}.")
     return sizes

@@ -15,15 +15,17 @@ from penstock.kernels.bits import mix
 
 
 class Scope:
-    """One call of a user's function: the op's key, the element's number, and how often it has drawn."""
+    """One call of a user's function: the op's key, the element's number, and its draws so far."""
 
     __slots__ = ("calls", "key", "numbers", "trace")
 
-    def __init__(self, key: int, numbers: int | NDArray[np.int64], trace: Trace | None = None) -> None:
+    def __init__(
+        self, key: int, numbers: int | NDArray[np.int64], trace: Trace | None = None
+    ) -> None:
         self.key = key
         self.numbers = numbers
         self.trace = trace
-        """The call over a block that `numbers` are the rows of; None for a call with one element."""
+        """The call over a block whose rows have these numbers; None for one element."""
         self.calls = 0
 
     def next_key(self) -> int:
@@ -70,7 +72,7 @@ def scope_for(seed: int | None) -> Scope:
     if seed is None:
         raise ArgumentError(
             "ps.random: expected to be called by a function that a dataset runs, as in "
-            "ds.map(function), where the element tells which random numbers to draw. Outside of one, "
-            "give a seed: ps.random.uniform(seed=1)."
+            "ds.map(function), where the element tells which random numbers to draw. "
+            "Outside of one, give a seed: ps.random.uniform(seed=1)."
         )
     return Scope(mix(seed), 0)

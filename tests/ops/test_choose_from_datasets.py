@@ -1,0 +1,107 @@
+"""`Dataset.choose_from_datasets`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+from contract.op_contract import OpContract
+
+import penstock as ps
+
+
+def three() -> list[ps.Dataset]:
+    return [ps.Dataset.range(10 * i, 10 * i + n) for i, n in enumerate((4, 2, 7))]
+
+
+def choose(*choices: int, stop: bool = True) -> ps.Dataset:
+    chosen = ps.Dataset.from_tensor_slices(np.array(choices, np.int64))
+    return ps.Dataset.choose_from_datasets(three(), chosen, stop_on_empty_dataset=stop)
+
+
+def fails(n: Any) -> Any:
+    if n % 10 == 1:
+        raise RuntimeError("one")
+    return n
+
+
+class TestChooseFromDatasets(OpContract):
+    @staticmethod
+    def cases() -> Mapping[str, Callable[[], ps.Dataset]]:
+        turns = ps.Dataset.range(3).repeat()
+        dicts = [
+            ps.Dataset.from_tensor_slices({"a": np.arange(5), "b": np.arange(5.0)}),
+            ps.Dataset.from_tensor_slices({"b": np.ones(5), "a": np.arange(5)}),
+        ]
+        return {
+            "some": lambda: choose(0, 2, 2, 1, 0, 2),
+            "stops": lambda: ps.Dataset.choose_from_datasets(three(), turns),
+            "passes": lambda: ps.Dataset.choose_from_datasets(three(), turns, False),
+            "dicts": lambda: ps.Dataset.choose_from_datasets(dicts, ps.Dataset.range(2)),
+            "none": lambda: choose(),
+        }
+
+    def test_given_choices_then_elements_come_in_that_order(self) -> None:
+        assert [int(x) for x in choose(2, 0, 0, 1, 2)] == [20, 0, 1, 10, 21]
+
+    def test_given_an_ended_dataset_then_it_stops_or_is_passed_over(self) -> None:
+        choices = (1, 1, 0, 1, 0, 2)
+        assert [int(x) for x in choose(*choices)] == [10, 11, 0]
+        assert [int(x) for x in choose(*choices, stop=False)] == [10, 11, 0, 1, 20]
+
+    @pytest.mark.parametrize("rows", [1, 3, 64])
+    def test_given_an_error_then_it_uses_up_its_choice(self, rows: int) -> None:
+        datasets = [one.map(fails) for one in three()]
+        ds = ps.Dataset.choose_from_datasets(datasets, ps.Dataset.range(3).repeat(2))
+        it = iter(ds.with_options(ps.Options(block_rows=rows)))
+        got: list[Any] = []
+        for _ in range(6):
+            try:
+                got.append(int(next(it)))
+            except ps.errors.FunctionError:
+                got.append("E")
+        assert got == [0, 10, 20, "E", "E", "E"]
+        assert next(it, None) is None
+
+    def test_given_a_choice_out_of_range_then_it_is_named_and_the_rest_goes_on(self) -> None:
+        it = iter(choose(0, 3, 0))
+        assert int(next(it)) == 0
+        with pytest.raises(ps.errors.DataError, match="from 0 to 2.*got 3 in element 1"):
+            next(it)
+        assert [int(x) for x in it] == [1]
+
+    def test_given_take_below_then_no_dataset_is_asked_for_more_than_is_chosen(self) -> None:
+        read: list[int] = []
+        datasets = [one.map(lambda x: read.append(int(x)) or x) for one in three()]
+        ds = ps.Dataset.choose_from_datasets(datasets, ps.Dataset.range(3).repeat()).take(4)
+        list(ds.with_options(ps.Options(block_rows=64)))
+        assert sorted(read) == [0, 1, 10, 20]
+
+    def test_given_dicts_in_another_order_then_keys_go_with_their_values(self) -> None:
+        datasets = [
+            ps.Dataset.from_tensors({"a": 1, "b": 2.0}),
+            ps.Dataset.from_tensors({"b": 4.0, "a": 3}),
+        ]
+        got = list(ps.Dataset.choose_from_datasets(datasets, ps.Dataset.range(2)))
+        assert [(int(x["a"]), float(x["b"])) for x in got] == [(1, 2.0), (3, 4.0)]
+
+    def test_given_endless_datasets_then_the_choices_count(self) -> None:
+        endless = [one.repeat() for one in three()]
+        assert len(ps.Dataset.choose_from_datasets(endless, ps.Dataset.range(3))) == 3
+        assert choose(0, 1).op.cardinality == ps.UNKNOWN
+
+    def test_given_wrong_datasets_then_declaring_fails(self) -> None:
+        one = ps.Dataset.range(3)
+        two = ps.Dataset.from_tensor_slices((np.ones(3), np.ones(3)))
+        floats = ps.Dataset.from_tensor_slices(np.ones(3))
+        for datasets, choices in (([one, two], one), ([one, floats], one), ([one, one], floats)):
+            with pytest.raises(
+                ps.errors.ArgumentTypeError, match=r"test_choose_from_datasets\.py:\d+"
+            ):
+                ps.Dataset.choose_from_datasets(datasets, choices)
+        with pytest.raises(ps.errors.ArgumentError, match="at least one dataset"):
+            ps.Dataset.choose_from_datasets([], one)
+        with pytest.raises(ps.errors.ArgumentTypeError, match="expected datasets, got 3"):
+            ps.Dataset.choose_from_datasets([one, 3], one)  # type: ignore[list-item]

@@ -1,0 +1,107 @@
+"""`flat_map`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+from contract.op_contract import OpContract
+
+import penstock as ps
+
+
+def up_to(n: Any) -> ps.Dataset:
+    return ps.Dataset.range(n)
+
+
+def pairs(n: Any) -> ps.Dataset:
+    return ps.Dataset.from_tensor_slices({"a": np.full(3, n), "b": np.ones((3, 2))})
+
+
+def shuffled(n: Any) -> ps.Dataset:
+    return ps.Dataset.range(n).shuffle(3, seed=5)
+
+
+def plus(x: Any, y: Any) -> ps.Dataset:
+    return ps.Dataset.from_tensors(x + y)
+
+
+class TestFlatMap(OpContract):
+    @staticmethod
+    def cases() -> Mapping[str, Callable[[], ps.Dataset]]:
+        two = (np.arange(5), np.arange(5))
+        return {
+            "growing": lambda: ps.Dataset.range(9).flat_map(up_to),
+            "dicts": lambda: ps.Dataset.range(5).flat_map(pairs),
+            "random": lambda: ps.Dataset.range(9).flat_map(shuffled),
+            "unpacked": lambda: ps.Dataset.from_tensor_slices(two).flat_map(plus),
+            "nested": lambda: ps.Dataset.range(4).flat_map(up_to).flat_map(up_to),
+            "empty": lambda: ps.Dataset.range(0).flat_map(up_to),
+        }
+
+    def test_given_datasets_then_they_follow_one_another(self) -> None:
+        assert [int(x) for x in ps.Dataset.range(4).flat_map(up_to)] == [0, 0, 1, 0, 1, 2]
+
+    def test_given_a_function_that_fails_then_the_next_element_follows(self) -> None:
+        def fails(n: Any) -> ps.Dataset:
+            if n == 1:
+                raise RuntimeError("one")
+            return ps.Dataset.from_tensors(n).repeat(2)
+
+        it = iter(ps.Dataset.range(3).flat_map(fails))
+        assert [int(next(it)), int(next(it))] == [0, 0]
+        with pytest.raises(ps.errors.FunctionError, match="element 1"):
+            next(it)
+        assert [int(x) for x in it] == [2, 2]
+
+    def test_given_an_error_inside_then_the_dataset_goes_on_after_it(self) -> None:
+        def check(x: Any) -> Any:
+            if x == 1:
+                raise RuntimeError("one")
+            return x
+
+        def inner(n: Any) -> ps.Dataset:
+            return ps.Dataset.range(3).map(check).map(lambda x: x + 10 * n)
+
+        it = iter(ps.Dataset.range(2).flat_map(inner))
+        got: list[Any] = []
+        for _ in range(6):
+            try:
+                got.append(int(next(it)))
+            except ps.errors.FunctionError:
+                got.append("error")
+        assert got == [0, "error", 2, 10, "error", 12]
+        assert next(it, None) is None
+
+    def test_given_something_else_than_a_dataset_then_it_and_the_line_are_named(self) -> None:
+        ds = ps.Dataset.range(3).flat_map(lambda n: [n])
+        with pytest.raises(
+            ps.errors.ArgumentTypeError, match=r"test_flat_map\.py:\d+.*dataset, got the list"
+        ):
+            next(iter(ds))
+
+    def test_given_another_structure_then_both_are_named(self) -> None:
+        def changing(n: Any) -> ps.Dataset:
+            return ps.Dataset.from_tensors((n, n) if n else n)
+
+        it = iter(ps.Dataset.range(2).flat_map(changing))
+        next(it)
+        with pytest.raises(ps.errors.DataError, match=r"leaf and then \(leaf, leaf\)"):
+            next(it)
+        assert next(it, None) is None
+
+    def test_given_take_below_then_no_more_datasets_are_opened_than_needed(self) -> None:
+        asked: list[int] = []
+
+        def note(n: Any) -> ps.Dataset:
+            asked.append(int(n))
+            return ps.Dataset.range(2)
+
+        assert len(list(ps.Dataset.range(100).flat_map(note).take(3))) == 3
+        assert asked == [0, 1]
+
+    def test_given_no_function_then_declaring_fails(self) -> None:
+        with pytest.raises(ps.errors.ArgumentTypeError, match=r"map_func.*test_flat_map\.py:\d+"):
+            ps.Dataset.range(3).flat_map(3)  # type: ignore[arg-type]

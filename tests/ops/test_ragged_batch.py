@@ -1,0 +1,123 @@
+"""`ragged_batch`, and the `Ragged` that it gives."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+from contract.op_contract import OpContract, same
+
+import penstock as ps
+
+
+def vector(n: Any) -> Any:
+    return np.full(n % 5, n)
+
+
+def pair(n: Any) -> Any:
+    return {"x": np.full((n % 3, n % 2), n, np.float32), "n": n}
+
+
+def lists(ds: ps.Dataset) -> list[Any]:
+    return [batch.to_list() for batch in ds]
+
+
+def of(shape: list[int | None], *arrays: Any) -> ps.Dataset:
+    signature = ps.TensorSpec(shape, np.int64)
+    return ps.Dataset.from_generator(lambda: iter(arrays), output_signature=signature)
+
+
+class TestRaggedBatch(OpContract):
+    @staticmethod
+    def cases() -> Mapping[str, Callable[[], ps.Dataset]]:
+        return {
+            "vectors": lambda: ps.Dataset.range(23).map(vector).ragged_batch(4),
+            "dropped": lambda: ps.Dataset.range(23).map(vector).ragged_batch(4, True),
+            "dict": lambda: ps.Dataset.range(11).map(pair).ragged_batch(3),
+            "dense": lambda: ps.Dataset.from_tensor_slices(np.ones((7, 2))).ragged_batch(3),
+            "empty": lambda: ps.Dataset.range(0).ragged_batch(3),
+        }
+
+    def test_given_vectors_then_values_and_splits_hold_the_rows(self) -> None:
+        (got,) = ps.Dataset.range(3).map(vector).ragged_batch(3, row_splits_dtype=np.int32)
+        assert same(got.values, np.array([1, 2, 2]))
+        assert same(got.row_splits, np.array([0, 0, 1, 3], np.int32))
+
+    def test_given_unknown_shapes_then_every_axis_is_ragged(self) -> None:
+        got = lists(ps.Dataset.range(3).map(lambda n: np.zeros((n, 2))).ragged_batch(2))
+        assert got == [[[], [[0, 0]]], [[[0, 0], [0, 0]]]]
+
+    def test_given_a_fixed_last_axis_then_it_stays_an_axis_of_the_values(self) -> None:
+        (got,) = of([None, 2], np.ones((1, 2), np.int64), np.ones((3, 2), np.int64)).ragged_batch(2)
+        assert got.shape == (2, None, 2)
+        assert got.values.shape == (4, 2)
+
+    def test_given_a_varying_axis_behind_a_fixed_one_then_rows_are_nested(self) -> None:
+        (got,) = of([2, None], np.ones((2, 1), np.int64), np.ones((2, 0), np.int64)).ragged_batch(2)
+        assert got.shape == (2, None, None)
+        assert got.to_list() == [[[1], [1]], [[], []]]
+
+    def test_given_a_fixed_shape_then_it_is_stacked(self) -> None:
+        (got,) = ps.Dataset.from_tensor_slices(np.ones((2, 3))).ragged_batch(2)
+        assert same(got, np.ones((2, 3)))
+
+    def test_given_words_then_they_are_the_values(self) -> None:
+        ds = ps.Dataset.range(3).map(lambda n: np.array(["w"] * int(n), object)).ragged_batch(3)
+        assert lists(ds) == [[[], ["w"], ["w", "w"]]]
+
+    def test_given_a_known_spec_then_the_batch_has_one(self) -> None:
+        ds = of([None, 2]).ragged_batch(2)
+        assert ds.op.spec.nest() == ps.TensorSpec([None, None, 2], np.int64)
+
+    @pytest.mark.parametrize("dtype", [np.float32, "nothing", np.int8])
+    def test_given_wrong_splits_then_declaring_fails(self, dtype: Any) -> None:
+        with pytest.raises(ps.errors.ArgumentTypeError, match="row_splits_dtype"):
+            ps.Dataset.range(3).ragged_batch(2, row_splits_dtype=dtype)
+
+    def test_given_many_bytes_then_the_ledger_counts_them(self) -> None:
+        ds = ps.Dataset.range(3).map(lambda _: np.zeros(1 << 20, np.uint8)).ragged_batch(3)
+        with ds.iterate(memory="16MiB") as it:
+            next(it)
+            assert it._run.ledger.accounts["ragged_batch"].peak >= 3 << 20
+
+
+class TestRagged:
+    def ragged(self) -> ps.Ragged:
+        return ps.Ragged(np.array([1, 2, 3, 4]), np.array([0, 2, 2, 4]))
+
+    def test_given_a_number_then_the_row_comes(self) -> None:
+        rows = self.ragged()
+        assert rows[0].tolist() == [1, 2]
+        assert rows[-1].tolist() == [3, 4]
+        with pytest.raises(IndexError):
+            rows[3]
+
+    def test_given_a_slice_then_the_rows_of_it_come(self) -> None:
+        assert self.ragged()[1:].to_list() == [[], [3, 4]]
+        assert self.ragged()[2:1].to_list() == []
+
+    def test_when_iterated_then_rows_come_in_order(self) -> None:
+        assert [row.tolist() for row in self.ragged()] == [[1, 2], [], [3, 4]]
+
+    def test_given_equal_rows_then_equal_and_otherwise_not(self) -> None:
+        assert self.ragged() == self.ragged()
+        assert self.ragged() != ps.Ragged(np.array([1, 2, 3, 4]), np.array([0, 1, 2, 4]))
+        assert self.ragged() != ps.Ragged(np.array([1.0, 2, 3, 4]), np.array([0, 2, 2, 4]))
+        nested = ps.Ragged(self.ragged(), np.array([0, 1, 3]))
+        assert nested == ps.Ragged(self.ragged(), np.array([0, 1, 3]))
+        assert nested != self.ragged()
+        assert nested.to_list() == [[[1, 2]], [[], [3, 4]]]
+
+    def test_given_a_ragged_then_it_is_no_array(self) -> None:
+        with pytest.raises(TypeError, match="rows of unequal length"):
+            np.asarray(self.ragged())
+
+    def test_given_a_map_after_it_then_the_function_gets_the_ragged(self) -> None:
+        ds = ps.Dataset.range(4).map(vector).ragged_batch(2).map(lambda rows: len(rows.values))
+        assert [int(x) for x in ds] == [1, 5]
+
+    def test_given_a_pickled_one_then_it_is_equal(self) -> None:
+        assert pickle.loads(pickle.dumps(self.ragged())) == self.ragged()
