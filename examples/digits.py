@@ -63,13 +63,13 @@ def read(folder: Path, part: str) -> tuple[Any, Any]:
 
 
 def to_float(image: Any, label: Any) -> tuple[Any, Any]:
-    """Pixels from 0 to 1, with an empty margin to move within."""
+    """Pixels from 0 to 1, with an empty margin on either side to move within."""
     grey = image.astype(np.float32) / 16
-    return np.pad(grey, MARGIN)[..., None], label
+    return np.pad(grey, ((0, 0), (MARGIN, MARGIN)))[..., None], label
 
 
 def moved(image: Any, label: Any) -> tuple[Any, Any]:
-    """The digit moved by up to a pixel, another way every time it is seen."""
+    """The digit moved aside by up to a pixel, another way every time it is seen."""
     return ps.image.random_crop(image, (PIXELS, PIXELS, 1)), label
 
 

@@ -10,9 +10,7 @@ import pytest
 
 import penstock
 
-MODULES = ["penstock"] + [
-    module.name for module in pkgutil.walk_packages(penstock.__path__, "penstock.")
-]
+MODULES = ["penstock"] + [module.name for module in pkgutil.walk_packages(penstock.__path__, "penstock.")]
 
 
 @pytest.mark.parametrize("name", MODULES)

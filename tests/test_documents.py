@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+import penstock as ps
+
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -38,6 +40,11 @@ def test_given_a_document_then_its_blocks_run_one_after_another(
             assert runner.summarize(verbose=False).failed == 0
         else:
             exec(compile("\n" * line + block, str(path), "exec"), scope)
+
+
+def test_given_the_tree_of_errors_then_the_guide_draws_the_same() -> None:
+    drawn = (ps.errors.__doc__ or "").split("```")[1].strip()
+    assert drawn in (ROOT / "docs" / "errors.md").read_text()
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=name_of)

@@ -149,9 +149,9 @@ def test_given_a_public_name_then_it_has_a_sentence_and_an_example(name: str) ->
     assert ">>> " in text, f"{name}: the docstring has a doctest"
 
 
-@pytest.mark.parametrize("name", [name for name, _ in public(ps.errors) if name.endswith("Error")])
+@pytest.mark.parametrize("name", [name for name, thing in public(ps.errors) if inspect.isclass(thing)])
 def test_given_an_error_then_it_is_explained_and_drawn_in_the_tree(name: str) -> None:
     kind = getattr(ps.errors, name)
     assert inspect.getdoc(kind)
-    assert issubclass(kind, ps.errors.PenstockError)
+    assert issubclass(kind, ps.errors.PenstockError | Warning)
     assert name in (ps.errors.__doc__ or "")

@@ -369,12 +369,12 @@ class Dataset(Pipeline):
         """Gather elements of one key, and go on with the dataset made of each full group.
 
         `key_func` gives a whole number for an element. As soon as a key has `window_size`
-        elements, or `window_size_func(key)`, `reduce_func(key, dataset)` gives the dataset whose elements
-        follow. At the end come the groups that are not full, in the order of their keys.
+        elements, or `window_size_func(key)`, `reduce_func(key, dataset)` gives the dataset whose
+        elements follow. At the end come the groups that are not full, in the order of their keys.
 
         >>> import penstock as ps
         >>> ds = ps.Dataset.range(7)
-        >>> ds = ds.group_by_window(lambda x: x % 2, lambda key, group: group.batch(2), window_size=2)
+        >>> ds = ds.group_by_window(lambda x: x % 2, lambda key, group: group.batch(2), 2)
         >>> [batch.tolist() for batch in ds]
         [[0, 2], [1, 3], [4, 6], [5]]
         """
@@ -696,9 +696,9 @@ class Dataset(Pipeline):
         """Datasets of `size` consecutive elements, which may overlap.
 
         A window begins `shift` elements after the one before it (`size` unless said) and takes
-        every `stride`th. Of elements with several parts, each part is a dataset of its own. The last
-        windows are shorter, or left out with `drop_remainder=True`. A window can be read as long as
-        the run goes on that made it.
+        every `stride`th. Of elements with several parts, each part is a dataset of its own. The
+        last windows are shorter, or left out with `drop_remainder=True`. A window can be read as
+        long as the run goes on that made it.
 
         >>> import penstock as ps
         >>> ds = ps.Dataset.range(5).window(3, shift=2)

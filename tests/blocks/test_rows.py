@@ -173,7 +173,7 @@ CALLS: dict[str, Function] = {
 
 
 @pytest.mark.parametrize("operation", BINARY, ids=lambda f: f.__name__)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(data=st.data())
 def test_given_two_operands_then_rows_do_what_each_row_does(
     operation: Function, data: st.DataObject
@@ -198,7 +198,7 @@ def _unless_it_fails(function: Function, *operands: Any) -> None:
 
 
 @pytest.mark.parametrize("operation", UNARY, ids=lambda f: f.__name__)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(x=arrays(DTYPES))
 def test_given_one_operand_then_rows_do_what_each_row_does(operation: Function, x: Any) -> None:
     _unless_it_fails(operation, x)
@@ -206,7 +206,7 @@ def test_given_one_operand_then_rows_do_what_each_row_does(operation: Function, 
 
 
 @pytest.mark.parametrize("name", CALLS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(x=arrays(DTYPES))
 def test_given_a_call_then_rows_do_what_each_row_does(name: str, x: Any) -> None:
     _unless_it_fails(CALLS[name], x)

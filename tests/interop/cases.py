@@ -71,9 +71,7 @@ SOURCES: dict[str, Case] = {
     "from_tensor_slices(list)": lambda w: w.Dataset.from_tensor_slices([1, 2, 3]),
     "from_tensor_slices(floats)": lambda w: w.Dataset.from_tensor_slices([0.5, 1.5]),
     "from_tensor_slices(tuple)": pairs,
-    "from_tensor_slices(tuple of lists)": lambda w: w.Dataset.from_tensor_slices(
-        ([1, 2], [[3, 4], [5, 6]])
-    ),
+    "from_tensor_slices(tuple of lists)": lambda w: w.Dataset.from_tensor_slices(([1, 2], [[3, 4], [5, 6]])),
     "from_tensor_slices(dict)": records,
     "from_tensor_slices(nest)": lambda w: w.Dataset.from_tensor_slices(
         {"a": (PAIRS[0], {"b": PAIRS[1]}), "c": STRINGS}
@@ -82,9 +80,7 @@ SOURCES: dict[str, Case] = {
     "from_tensor_slices(bytes)": lambda w: w.Dataset.from_tensor_slices(STRINGS),
     "from_tensor_slices(list of bytes)": lambda w: w.Dataset.from_tensor_slices([b"x", b"yy"]),
     "from_tensor_slices(list of str)": lambda w: w.Dataset.from_tensor_slices(["x", "yé"]),
-    "from_tensor_slices(bytes matrix)": lambda w: w.Dataset.from_tensor_slices(
-        STRINGS.reshape(3, 2)
-    ),
+    "from_tensor_slices(bytes matrix)": lambda w: w.Dataset.from_tensor_slices(STRINGS.reshape(3, 2)),
     "from_tensor_slices(bool)": lambda w: w.Dataset.from_tensor_slices(np.array([True, False])),
     "from_tensor_slices(empty)": lambda w: w.Dataset.from_tensor_slices(np.zeros((0, 3))),
     "from_tensor_slices(zero width)": lambda w: w.Dataset.from_tensor_slices(np.zeros((3, 0))),
@@ -142,9 +138,7 @@ FUNCTIONS: dict[str, Case] = {
     "take_while(unpacked)": lambda w: pairs(w).take_while(lambda x, y: y < 3),
     "take_while(first fails)": lambda w: w.Dataset.range(5).take_while(lambda x: x > 2),
     "scan": lambda w: w.Dataset.range(6).scan(np.int64(0), lambda s, x: (s + x, s * 10)),
-    "scan(tuple element)": lambda w: pairs(w).scan(
-        np.float32(0), lambda s, e: (s + e[1], (e[0], s))
-    ),
+    "scan(tuple element)": lambda w: pairs(w).scan(np.float32(0), lambda s, e: (s + e[1], (e[0], s))),
     "scan(tuple state)": lambda w: w.Dataset.range(5).scan(
         (np.int64(1), np.int64(1)), lambda s, x: ((s[1], s[0] + s[1]), s[0])
     ),
@@ -157,9 +151,7 @@ FUNCTIONS: dict[str, Case] = {
     "group_by_reducer": lambda w: w.Dataset.range(10).apply(
         w.experimental.group_by_reducer(
             lambda x: x % 3,
-            w.experimental.Reducer(
-                lambda key: np.int64(0), lambda state, x: state + x, lambda state: state
-            ),
+            w.experimental.Reducer(lambda key: np.int64(0), lambda state, x: state + x, lambda state: state),
         )
     ),
     "group_by_reducer(nest)": lambda w: pairs(w).apply(
@@ -249,6 +241,7 @@ BATCHES: dict[str, Case] = {
     "batch(bytes)": lambda w: w.Dataset.from_tensor_slices(STRINGS).batch(4),
     "batch(bytes matrix)": lambda w: w.Dataset.from_tensor_slices(STRINGS.reshape(3, 2)).batch(2),
     "batch(empty)": lambda w: w.Dataset.range(0).batch(3),
+    "batch(zero width)": lambda w: w.Dataset.from_tensor_slices(np.zeros((5, 0, 2))).batch(2),
     "batch(namedtuple)": lambda w: w.Dataset.from_tensor_slices(Point(*PAIRS)).batch(4),
     "batch(unequal)": lambda w: vectors(w).batch(2),
     "padded_batch": lambda w: vectors(w).padded_batch(3),
@@ -322,18 +315,14 @@ BATCHES: dict[str, Case] = {
 
 NESTED: dict[str, Case] = {
     "flat_map": lambda w: w.Dataset.range(4).flat_map(w.Dataset.range),
-    "flat_map(batches)": lambda w: (
-        pairs(w).batch(4).flat_map(lambda *xy: w.Dataset.from_tensor_slices(xy))
-    ),
+    "flat_map(batches)": lambda w: pairs(w).batch(4).flat_map(lambda *xy: w.Dataset.from_tensor_slices(xy)),
     "flat_map(chain)": lambda w: w.Dataset.range(4).flat_map(
         lambda n: w.Dataset.range(n).map(lambda x: x + 10).batch(2)
     ),
     "interleave": lambda w: w.Dataset.range(3).interleave(
         lambda x: w.Dataset.from_tensors(x).repeat(3), cycle_length=2, block_length=2
     ),
-    "interleave(wide)": lambda w: w.Dataset.range(5).interleave(
-        lambda x: w.Dataset.range(x), cycle_length=3
-    ),
+    "interleave(wide)": lambda w: w.Dataset.range(5).interleave(lambda x: w.Dataset.range(x), cycle_length=3),
     "interleave(block)": lambda w: w.Dataset.range(1, 5).interleave(
         lambda x: w.Dataset.from_tensors(x).repeat(x), cycle_length=2, block_length=3
     ),
@@ -411,9 +400,7 @@ LOOSE = {
 WRONG: dict[str, Case] = {
     "range()": lambda w: w.Dataset.range(),
     "range(step 0)": lambda w: w.Dataset.range(1, 5, 0),
-    "from_tensor_slices(unequal)": lambda w: w.Dataset.from_tensor_slices(
-        (np.zeros(3), np.zeros(4))
-    ),
+    "from_tensor_slices(unequal)": lambda w: w.Dataset.from_tensor_slices((np.zeros(3), np.zeros(4))),
     "from_tensor_slices(scalar)": lambda w: w.Dataset.from_tensor_slices(np.int64(3)),
     "batch(0)": lambda w: w.Dataset.range(3).batch(0),
     "batch(-1)": lambda w: w.Dataset.range(3).batch(-1),
@@ -423,9 +410,7 @@ WRONG: dict[str, Case] = {
     "padded_batch(rank)": lambda w: w.Dataset.from_tensor_slices(np.zeros((3, 2))).padded_batch(
         2, padded_shapes=[None, None]
     ),
-    "padded_batch(value's dtype)": lambda w: w.Dataset.range(3).padded_batch(
-        2, padding_values=np.float32(0)
-    ),
+    "padded_batch(value's dtype)": lambda w: w.Dataset.range(3).padded_batch(2, padding_values=np.float32(0)),
     "rebatch(empty list)": lambda w: w.Dataset.range(3).batch(2).rebatch([]),
     "unbatch(scalars)": lambda w: w.Dataset.range(3).unbatch(),
     "shuffle(0)": lambda w: w.Dataset.range(3).shuffle(0),
@@ -444,15 +429,11 @@ WRONG: dict[str, Case] = {
     "zip(list)": lambda w: w.Dataset.zip([w.Dataset.range(2), w.Dataset.range(2)]),
     "zip(number)": lambda w: w.Dataset.zip(3),
     "concatenate(structure)": lambda w: w.Dataset.range(3).concatenate(pairs(w)),
-    "concatenate(dtype)": lambda w: w.Dataset.range(3).concatenate(
-        w.Dataset.range(3, output_type="int32")
-    ),
+    "concatenate(dtype)": lambda w: w.Dataset.range(3).concatenate(w.Dataset.range(3, output_type="int32")),
     "flat_map(no dataset)": lambda w: w.Dataset.range(3).flat_map(lambda x: x),
     "filter(no bool)": lambda w: w.Dataset.range(3).filter(lambda x: x),
     "filter(vector)": lambda w: pairs(w).filter(lambda x, y: x > 0),
-    "group_by_window(neither)": lambda w: w.Dataset.range(3).group_by_window(
-        lambda x: x, lambda k, ds: ds
-    ),
+    "group_by_window(neither)": lambda w: w.Dataset.range(3).group_by_window(lambda x: x, lambda k, ds: ds),
     "group_by_window(both)": lambda w: w.Dataset.range(3).group_by_window(
         lambda x: x, lambda k, ds: ds, window_size=2, window_size_func=lambda k: k
     ),

@@ -18,9 +18,7 @@ def numbers(w: Words, ds: Any, limit: int = 40) -> list[Any]:
     return [item if item == FAILED else item[2] for item in trace(w, ds, limit)]
 
 
-def test_given_an_error_then_batch_loses_the_failed_element_and_no_other(
-    ours: Words, theirs: Words
-) -> None:
+def test_given_an_error_then_batch_loses_the_failed_element_and_no_other(ours: Words, theirs: Words) -> None:
     assert numbers(theirs, failing(theirs, 3).batch(2)) == [[0, 1], FAILED, [4, 5], [6, 7]]
     got = numbers(ours, failing(ours, 3).batch(2))
     assert got.count(FAILED) == 1
@@ -28,23 +26,17 @@ def test_given_an_error_then_batch_loses_the_failed_element_and_no_other(
 
 
 def test_given_an_error_then_shard_stays_in_step(ours: Words, theirs: Words) -> None:
-    assert numbers(theirs, failing(theirs, 1).shard(2, 0)) != numbers(
-        ours, failing(ours, 1).shard(2, 0)
-    )
+    assert numbers(theirs, failing(theirs, 1).shard(2, 0)) != numbers(ours, failing(ours, 1).shard(2, 0))
     kept = [x for x in numbers(ours, failing(ours, 1).shard(2, 0)) if x != FAILED]
     assert kept == [0, 2, 4, 6]
 
 
-def test_given_an_error_then_skip_skips_no_more_than_it_was_told(
-    ours: Words, theirs: Words
-) -> None:
+def test_given_an_error_then_skip_skips_no_more_than_it_was_told(ours: Words, theirs: Words) -> None:
     assert numbers(theirs, failing(theirs, 1).skip(3)) == [FAILED, 5, 6, 7]  # starts over
     assert numbers(ours, failing(ours, 1).skip(3)) == [FAILED, 4, 5, 6, 7]
 
 
-def test_given_an_error_then_shuffle_still_delivers_every_good_element(
-    ours: Words, theirs: Words
-) -> None:
+def test_given_an_error_then_shuffle_still_delivers_every_good_element(ours: Words, theirs: Words) -> None:
     got = numbers(ours, failing(ours, 2).shuffle(4, seed=1))
     assert sorted(x for x in got if x != FAILED) == [0, 1, 3, 4, 5, 6, 7]
     assert got.count(FAILED) == 1
@@ -68,9 +60,7 @@ def test_given_a_partial_pass_then_cache_keeps_it(ours: Words) -> None:
     assert third == second
 
 
-def test_given_a_wrong_length_then_both_fail_and_ours_says_so_once(
-    ours: Words, theirs: Words
-) -> None:
+def test_given_a_wrong_length_then_both_fail_and_ours_says_so_once(ours: Words, theirs: Words) -> None:
     for asserted in (2, 7):
         there = theirs.Dataset.range(4).filter(lambda x: x >= 0)
         got = numbers(theirs, there.apply(theirs.experimental.assert_cardinality(asserted)))

@@ -160,9 +160,7 @@ def test_padded_batch(
 
 @quickly
 @given(lengths=lengths, batch=st.integers(1, 5), drop=st.booleans())
-def test_ragged_batch(
-    ours: Words, theirs: Words, lengths: list[int], batch: int, drop: bool
-) -> None:
+def test_ragged_batch(ours: Words, theirs: Words, lengths: list[int], batch: int, drop: bool) -> None:
     compare(ours, theirs, lambda w: vectors(w, lengths).ragged_batch(batch, drop_remainder=drop))
 
 
@@ -194,9 +192,7 @@ def test_bucket_by_sequence_length(
 
 @quickly
 @given(size=sizes, keys=st.integers(1, 4), window=st.integers(1, 5), batch=st.integers(1, 4))
-def test_group_by_window(
-    ours: Words, theirs: Words, size: int, keys: int, window: int, batch: int
-) -> None:
+def test_group_by_window(ours: Words, theirs: Words, size: int, keys: int, window: int, batch: int) -> None:
     compare(
         ours,
         theirs,
@@ -260,9 +256,7 @@ def test_bytes(ours: Words, theirs: Words, items: list[bytes], batch: int) -> No
 
 @quickly
 @given(size=st.integers(1, 8), bad=st.sets(st.integers(0, 7)), take=st.integers(0, 8))
-def test_errors_in_their_places(
-    ours: Words, theirs: Words, size: int, bad: set[int], take: int
-) -> None:
+def test_errors_in_their_places(ours: Words, theirs: Words, size: int, bad: set[int], take: int) -> None:
     table = np.array([i in bad for i in range(size)])
 
     def case(w: Words) -> Any:

@@ -18,9 +18,7 @@ def numbers(w: Words, ds: object, limit: int = 1000) -> list[int]:
     return [item[2] for item in trace(w, ds, limit)]
 
 
-def test_given_a_shuffle_then_each_element_comes_once_and_none_too_early(
-    ours: Words, theirs: Words
-) -> None:
+def test_given_a_shuffle_then_each_element_comes_once_and_none_too_early(ours: Words, theirs: Words) -> None:
     for w in both(ours, theirs):
         got = numbers(w, w.Dataset.range(SIZE).shuffle(BUFFER, seed=3))
         assert sorted(got) == list(range(SIZE))
@@ -28,9 +26,7 @@ def test_given_a_shuffle_then_each_element_comes_once_and_none_too_early(
         assert all(number - place < BUFFER for place, number in enumerate(got))
 
 
-def test_given_a_seed_then_it_fixes_the_sequence_of_epochs_not_one_order(
-    ours: Words, theirs: Words
-) -> None:
+def test_given_a_seed_then_it_fixes_the_sequence_of_epochs_not_one_order(ours: Words, theirs: Words) -> None:
     for w in both(ours, theirs):
         epochs = []
         for _ in range(2):
@@ -49,9 +45,7 @@ def test_given_repeat_after_shuffle_then_each_repetition_has_its_own_order(
         assert got[:SIZE] != got[SIZE:]
 
 
-def test_given_no_reshuffling_then_every_epoch_has_the_same_order(
-    ours: Words, theirs: Words
-) -> None:
+def test_given_no_reshuffling_then_every_epoch_has_the_same_order(ours: Words, theirs: Words) -> None:
     for w in both(ours, theirs):
         ds = w.Dataset.range(SIZE).shuffle(SIZE, seed=5, reshuffle_each_iteration=False)
         first = numbers(w, ds)
@@ -65,18 +59,14 @@ def test_given_a_cache_after_a_shuffle_then_the_order_is_kept(ours: Words, their
         assert numbers(w, ds) == numbers(w, ds)
 
 
-def test_given_an_unknown_buffer_size_then_the_whole_is_shuffled(
-    ours: Words, theirs: Words
-) -> None:
+def test_given_an_unknown_buffer_size_then_the_whole_is_shuffled(ours: Words, theirs: Words) -> None:
     for w in both(ours, theirs):
         ds = w.Dataset.range(SIZE)
         got = numbers(w, ds.shuffle(ds.filter(lambda x: x > 0).cardinality(), seed=1))
         assert sorted(got) == list(range(SIZE))
 
 
-def test_given_random_then_numbers_are_int64_and_the_same_in_every_epoch(
-    ours: Words, theirs: Words
-) -> None:
+def test_given_random_then_numbers_are_int64_and_the_same_in_every_epoch(ours: Words, theirs: Words) -> None:
     for w in both(ours, theirs):
         ds = w.Dataset.random(seed=4).take(20)
         first = trace(w, ds)
@@ -112,9 +102,7 @@ def test_given_an_emptied_dataset_then_mixing_stops_or_goes_on(ours: Words, thei
         parts = [w.Dataset.range(3), w.Dataset.range(100, 120)]
         on = w.Dataset.sample_from_datasets(parts, weights=[0.5, 0.5], seed=1)
         assert sorted(numbers(w, on)) == [0, 1, 2, *range(100, 120)]
-        off = w.Dataset.sample_from_datasets(
-            parts, weights=[0.5, 0.5], seed=1, stop_on_empty_dataset=True
-        )
+        off = w.Dataset.sample_from_datasets(parts, weights=[0.5, 0.5], seed=1, stop_on_empty_dataset=True)
         got = numbers(w, off)
         assert len(got) < 23
         assert [number for number in got if number < 100] == [0, 1, 2][: sum(n < 100 for n in got)]

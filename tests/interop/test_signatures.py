@@ -109,9 +109,7 @@ def check(word: str, ours: Any, theirs: Any) -> None:
 
 
 @pytest.mark.parametrize("word", METHODS)
-def test_given_a_word_of_a_dataset_then_its_arguments_are_tf_datas(
-    word: str, theirs: Words
-) -> None:
+def test_given_a_word_of_a_dataset_then_its_arguments_are_tf_datas(word: str, theirs: Words) -> None:
     check(word, getattr(ps.Dataset, word), getattr(theirs.Dataset, word))
 
 
@@ -121,9 +119,7 @@ def test_given_a_function_then_its_arguments_are_tf_datas(word: str, theirs: Wor
 
 
 @pytest.mark.parametrize("word", IMAGE)
-def test_given_a_function_of_images_then_its_arguments_are_tf_images(
-    word: str, theirs: Words
-) -> None:
+def test_given_a_function_of_images_then_its_arguments_are_tf_images(word: str, theirs: Words) -> None:
     check(word, getattr(ps.image, word), getattr(theirs.image, word))
 
 

@@ -15,9 +15,7 @@ INFINITE, UNKNOWN = -1, -2
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_given_a_pipeline_then_both_give_the_same_stream(
-    name: str, ours: Words, theirs: Words
-) -> None:
+def test_given_a_pipeline_then_both_give_the_same_stream(name: str, ours: Words, theirs: Words) -> None:
     got, expected = trace(ours, CASES[name](ours)), trace(theirs, CASES[name](theirs))
     if name in LOOSE:
         got, expected = loosely(got), loosely(expected)
@@ -25,9 +23,7 @@ def test_given_a_pipeline_then_both_give_the_same_stream(
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_given_a_pipeline_then_both_say_the_same_length(
-    name: str, ours: Words, theirs: Words
-) -> None:
+def test_given_a_pipeline_then_both_say_the_same_length(name: str, ours: Words, theirs: Words) -> None:
     ds = CASES[name](ours)
     got, expected = int(ds.cardinality()), int(CASES[name](theirs).cardinality())
     if expected == UNKNOWN and got != UNKNOWN:
@@ -36,9 +32,7 @@ def test_given_a_pipeline_then_both_say_the_same_length(
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_given_a_pipeline_then_both_say_the_same_spec(
-    name: str, ours: Words, theirs: Words
-) -> None:
+def test_given_a_pipeline_then_both_say_the_same_spec(name: str, ours: Words, theirs: Words) -> None:
     got = spec_of(CASES[name](ours).element_spec)
     expected = spec_of(CASES[name](theirs).element_spec)
     if name in LOOSE:
@@ -143,9 +137,7 @@ class TestReading:
         got = [
             plain(
                 w,
-                records(w).reduce(
-                    (np.int64(0), np.int64(1)), lambda s, r: (s[0] + r["label"], s[1] * 2)
-                ),
+                records(w).reduce((np.int64(0), np.int64(1)), lambda s, r: (s[0] + r["label"], s[1] * 2)),
             )
             for w in (ours, theirs)
         ]

@@ -57,9 +57,7 @@ def test_rot90(k: int, theirs: Words) -> None:
     method=st.sampled_from(["bilinear", "nearest"]),
     dtype=st.sampled_from(["uint8", "float32"]),
 )
-def test_resize(
-    theirs: Words, height: int, width: int, to: tuple[int, int], method: str, dtype: str
-) -> None:
+def test_resize(theirs: Words, height: int, width: int, to: tuple[int, int], method: str, dtype: str) -> None:
     image = picture(height, width, dtype=dtype)
     expected = theirs.image.resize(image, to, method=method).numpy()
     got = ps.image.resize(image, to, method=method)

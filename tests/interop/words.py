@@ -159,9 +159,7 @@ def plain_array(leaf: Any) -> Any:
     """An array as its dtype, its shape and its items; text counts as its bytes."""
     array = np.asarray(leaf)
     if array.dtype.kind in "SUO":
-        items = [
-            item.encode() if isinstance(item, str) else item for item in array.ravel().tolist()
-        ]
+        items = [item.encode() if isinstance(item, str) else item for item in array.ravel().tolist()]
         if all(isinstance(item, bytes) for item in items):
             return ("string", array.shape, items)
         return ("object", array.shape, array.tolist())

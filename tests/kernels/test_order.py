@@ -79,6 +79,12 @@ def test_given_a_computed_permutation_then_any_part_of_it_is_the_same(
     assert (permuted(key, size, 0, size) == whole).all()
 
 
+def test_given_a_key_then_the_order_is_the_one_that_it_always_was() -> None:
+    # A seed means an order, from release to release: these may not change.
+    assert order_in_blocks(7, 4, 12, 5) == [0, 3, 1, 6, 4, 5, 2, 7, 8, 9, 11, 10]
+    assert permuted(7, 10, 0, 10).tolist() == [7, 8, 0, 5, 3, 9, 1, 4, 6, 2]
+
+
 def test_given_a_large_drain_then_it_is_a_permutation_that_takes_no_memory() -> None:
     drain = Drain(3, order.SORTED + 1)
     assert drain._sorted is None

@@ -102,9 +102,10 @@ def test_given_a_small_view_of_a_large_buffer_then_only_its_rows_are_kept() -> N
     kept.scratch.close()
 
 
-def test_given_rows_read_then_they_are_counted_once_and_cannot_be_changed() -> None:
+@pytest.mark.parametrize("step", [7, 50])
+def test_given_rows_read_then_they_are_counted_once_and_cannot_be_changed(step: int) -> None:
     kept = Log(1 << 30)
-    kept.fill(100)
+    kept.fill(100, step=step)
     held = kept.ledger.held
     read = kept.log.read(0, 10)
     kept.ledger.account("reader").adopt(read)

@@ -45,3 +45,42 @@ class TestBatch(OpContract):
     def test_given_a_wrong_size_then_declaring_fails_and_names_the_line(self, size: int) -> None:
         with pytest.raises(ps.errors.ArgumentError, match=r"batch_size.*test_batch\.py:\d+"):
             ps.Dataset.range(3).batch(size)
+
+    def test_given_a_batch_that_cannot_fit_then_it_is_refused_before_it_is_made(self) -> None:
+        made = []
+
+        def megabyte(i: object) -> np.ndarray:
+            made.append(i)
+            return np.zeros(1 << 20, np.uint8)
+
+        ds = ps.Dataset.range(100).map(megabyte).batch(64)
+        with (
+            ds.iterate(memory="16MiB") as it,
+            pytest.raises(ps.errors.BudgetError, match=r"batch needs 64 MiB.*batch_size smaller"),
+        ):
+            next(it)
+        assert len(made) == 1
+
+    def test_given_large_rows_then_a_batch_and_one_row_are_held(self) -> None:
+        ds = ps.Dataset.range(32).map(lambda i: np.full(1 << 20, i, np.uint8)).batch(8)
+        with ds.iterate(memory="12MiB") as it:
+            for number, batch in enumerate(it):
+                assert (batch[:, -1] == np.arange(8 * number, 8 * number + 8)).all()
+                del batch
+            assert number == 3
+            assert it._run.ledger.peak <= 10 << 20
+
+    def test_given_a_batch_in_parts_of_unequal_shapes_then_the_error_names_the_elements(self) -> None:
+        lengths = [1, 1, 2, 3, 3, 3]
+        # Rows so large that every one is a block of its own.
+        ds = ps.Dataset.range(6).map(lambda i: np.zeros((lengths[int(i)], 20_000))).batch(3)
+        with ds.iterate(memory="8MiB") as it:
+            with pytest.raises(ps.errors.DataError, match=r"0\) in element 0 and .* in element 2"):
+                next(it)
+            assert next(it).shape == (3, 3, 20_000)
+
+    def test_given_parts_of_several_kinds_then_they_are_joined(self) -> None:
+        ds = ps.Dataset.range(12).map(lambda i: np.full(1 + (int(i) // 6) % 2, i)).batch(3)
+        for rows in (1, 2, 4, 64):
+            got = list(ds.with_options(ps.Options(block_rows=rows)))
+            assert [x.shape for x in got] == [(3, 1), (3, 1), (3, 2), (3, 2)]

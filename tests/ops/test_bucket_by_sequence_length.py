@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from contract.op_contract import OpContract
 
 import penstock as ps
+from contract.op_contract import OpContract
 
 BOUNDS, SIZES = [3, 5], [2, 3, 2]
 

@@ -46,6 +46,20 @@ def first(ds: ps.Dataset, count: int, **how: Any) -> list[int]:
         return [int(x) for x, _ in zip(it, range(count), strict=False)]
 
 
+def outcomes(ds: ps.Dataset, count: int) -> list[Any]:
+    """The first elements as numbers, and failed ones as what they said."""
+    out: list[Any] = []
+    with ds.iterate() as it:
+        while len(out) < count:
+            try:
+                out.append(int(next(it)))
+            except StopIteration:
+                break
+            except ps.errors.FunctionError as error:
+                out.append(str(error.__cause__))
+    return out
+
+
 class TestCache(OpContract):
     @staticmethod
     def cases() -> Mapping[str, Callable[[], ps.Dataset]]:
@@ -128,21 +142,33 @@ class TestCache(OpContract):
     ) -> None:
         made = Counted(fail_at=(0, 4, 5, 19))
         ds = ps.Dataset.range(20).map(made).cache().with_options(ps.Options(block_rows=rows))
-        streams = []
-        for _ in range(3):
-            out: list[Any] = []
-            with ds.iterate() as it:
-                while True:
-                    try:
-                        out.append(int(next(it)))
-                    except StopIteration:
-                        break
-                    except ps.errors.FunctionError as error:
-                        out.append(str(error.__cause__))
-            streams.append(out)
+        streams = [outcomes(ds, 99) for _ in range(3)]
         expected = [f"no {i}" if i in made.fail_at else i * 10 for i in range(20)]
         assert streams == [expected] * 3
         assert made.calls == list(range(20))
+
+    def test_given_a_partial_pass_with_failures_then_the_next_one_raises_each_once(self) -> None:
+        made = Counted(fail_at=(1, 3, 8))
+        ds = ps.Dataset.range(10).map(made).cache().with_options(ps.Options(block_rows=1))
+        expected = [f"no {i}" if i in made.fail_at else i * 10 for i in range(10)]
+        for count in (3, 6, 99, 99):
+            assert outcomes(ds, count) == expected[:count]
+
+    def test_given_a_run_that_stores_while_another_makes_then_no_row_is_doubled(self) -> None:
+        other: list[Any] = []
+
+        def make(i: Any) -> Any:
+            if int(i) == 4 and not other:  # in the middle of a block of the first run
+                other.append(None)
+                with ds.with_options(ps.Options(block_rows=5)).iterate(epoch=1) as it:
+                    other.extend(int(next(it)) for _ in range(5))
+            return i * 10
+
+        ds = ps.Dataset.range(20).map(make).cache()
+        with ds.with_options(ps.Options(block_rows=8)).iterate(epoch=0) as it:
+            assert [int(x) for x in it] == [i * 10 for i in range(20)]
+        assert other[1:] == [0, 10, 20, 30, 40]
+        assert ds.op.store.rows == 20
 
     def test_given_elements_from_the_cache_then_they_cannot_be_changed(self) -> None:
         ds = ps.Dataset.range(3).map(lambda i: np.full(4, i)).cache()

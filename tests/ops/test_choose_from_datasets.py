@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from contract.op_contract import OpContract
 
 import penstock as ps
+from contract.op_contract import OpContract
 
 
 def three() -> list[ps.Dataset]:
@@ -65,10 +65,25 @@ class TestChooseFromDatasets(OpContract):
         assert got == [0, 10, 20, "E", "E", "E"]
         assert next(it, None) is None
 
+    @pytest.mark.parametrize("rows", [1, 3, 64])
+    def test_given_an_error_in_one_then_what_the_others_have_read_is_not_lost(
+        self, rows: int
+    ) -> None:
+        bad, _, good = three()
+        turns = ps.Dataset.from_tensor_slices([0, 1] * 4)
+        ds = ps.Dataset.choose_from_datasets([bad.map(fails), good], turns).with_options(
+            ps.Options(block_rows=rows)
+        )
+        it = iter(ds)
+        assert [int(next(it)) for _ in range(2)] == [0, 20]
+        with pytest.raises(ps.errors.FunctionError):
+            next(it)
+        assert [int(x) for x in it] == [21, 2, 22, 3, 23]
+
     def test_given_a_choice_out_of_range_then_it_is_named_and_the_rest_goes_on(self) -> None:
         it = iter(choose(0, 3, 0))
         assert int(next(it)) == 0
-        with pytest.raises(ps.errors.DataError, match="from 0 to 2.*got 3 in element 1"):
+        with pytest.raises(ps.errors.DataError, match=r"from 0 to 2.*got 3 in element 1"):
             next(it)
         assert [int(x) for x in it] == [1]
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 import pytest
-from contract.op_contract import OpContract, same
-from contract.streams import events
 
 import penstock as ps
+from contract.op_contract import OpContract, same
+from contract.streams import events
 
 
 class TestCounter(OpContract):

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from contract.streams import FAILED, events, failing
 
 import penstock as ps
+from contract.streams import FAILED, events, failing
 
 Wrap = Callable[[ps.Dataset], ps.Dataset]
 ALL = [0, 1, FAILED, 3, 4, 5]

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from contract.op_contract import OpContract, same
-from contract.streams import FAILED, events
 
 import penstock as ps
+from contract.op_contract import OpContract, same
+from contract.streams import FAILED, events
 
 
 def count_up(stop: int = 20) -> Iterator[int]:

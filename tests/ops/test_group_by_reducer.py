@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from contract.op_contract import OpContract
 
 import penstock as ps
+from contract.op_contract import OpContract
 
 
 def third(x: Any) -> Any:
@@ -116,7 +116,7 @@ class TestGroupByReducer(OpContract):
             next(it)
 
     def test_given_wrong_arguments_then_declaring_fails(self) -> None:
-        with pytest.raises(ps.errors.ArgumentTypeError, match="reducer=.*ps.Reducer"):
+        with pytest.raises(ps.errors.ArgumentTypeError, match=r"reducer=.*ps\.Reducer"):
             ps.Dataset.range(3).apply(ps.group_by_reducer(third, sum))
         with pytest.raises(ps.errors.ArgumentTypeError, match="init_func"):
             ps.Reducer(3, add, same)

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from contract.op_contract import OpContract
 
 import penstock as ps
+from contract.op_contract import OpContract
 
 MEBIBYTE = 1 << 20
 
@@ -32,6 +32,10 @@ def summed(key: Any, group: ps.Dataset) -> ps.Dataset:
 
 def nothing(_: Any, group: ps.Dataset) -> ps.Dataset:
     return group.take(0)
+
+
+def take_one(_: Any, group: ps.Dataset) -> ps.Dataset:
+    return group.take(1).map(pixel)
 
 
 def one_more(key: Any) -> Any:
@@ -115,6 +119,12 @@ class TestGroupByWindow(OpContract):
             assert it._run.ledger.peak <= 16 * MEBIBYTE
         assert got == [key for key in range(4) for _ in range(100)]
 
+    def test_given_groups_that_are_done_then_their_rows_are_dropped(self) -> None:
+        ds = ps.Dataset.range(64).map(image).group_by_window(group_key, take_one, window_size=2)
+        with ds.iterate(memory="256MiB") as it:
+            assert sum(1 for _ in it) == 32
+            assert it._run.ledger.accounts["group_by_window"].peak < 16 * MEBIBYTE
+
     def test_given_a_group_batched_beyond_the_budget_then_the_error_names_the_op(self) -> None:
         ds = ps.Dataset.range(400).map(image)
         ds = ds.group_by_window(group_key, lambda _, group: group.batch(100), window_size=100)
@@ -143,7 +153,7 @@ class TestGroupByWindow(OpContract):
     def test_given_no_dataset_then_what_came_is_named(self) -> None:
         ds = ps.Dataset.range(3).group_by_window(third, lambda key, group: key, 1)
         with pytest.raises(
-            ps.errors.ArgumentTypeError, match="reduce_func.*dataset, got the int64"
+            ps.errors.ArgumentTypeError, match=r"reduce_func.*dataset, got the int64"
         ):
             next(iter(ds))
 

@@ -6,10 +6,10 @@ import logging
 from collections.abc import Callable, Mapping
 
 import pytest
-from contract.op_contract import OpContract
-from contract.streams import events, failing
 
 import penstock as ps
+from contract.op_contract import OpContract
+from contract.streams import events, failing
 
 
 class TestIgnoreErrors(OpContract):

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from contract.op_contract import OpContract
 from hypothesis import given
 from hypothesis import strategies as st
 
 import penstock as ps
+from contract.op_contract import OpContract
 
 
 def thrice(n: Any) -> ps.Dataset:

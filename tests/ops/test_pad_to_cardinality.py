@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from contract.op_contract import OpContract, same
-from contract.streams import FAILED, events, failing
 
 import penstock as ps
+from contract.op_contract import OpContract, same
+from contract.streams import FAILED, events, failing
 
 
 def as_dict(x: Any) -> dict[str, Any]:

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from contract.op_contract import OpContract, same
 
 import penstock as ps
+from contract.op_contract import OpContract, same
 
 
 def vector(n: Any) -> Any:
@@ -59,6 +59,11 @@ class TestRaggedBatch(OpContract):
         (got,) = of([2, None], np.ones((2, 1), np.int64), np.ones((2, 0), np.int64)).ragged_batch(2)
         assert got.shape == (2, None, None)
         assert got.to_list() == [[[1], [1]], [[], []]]
+
+    def test_given_three_axes_then_rows_are_nested_three_deep(self) -> None:
+        shapes = [(2, 1, 2), (1, 3, 1)]
+        ds = ps.Dataset.range(2).map(lambda i: np.ones(shapes[int(i)], int)).ragged_batch(2)
+        assert lists(ds) == [[[[[1, 1]], [[1, 1]]], [[[1], [1], [1]]]]]
 
     def test_given_a_fixed_shape_then_it_is_stacked(self) -> None:
         (got,) = ps.Dataset.from_tensor_slices(np.ones((2, 3))).ragged_batch(2)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 import pytest
-from contract.op_contract import OpContract
-from contract.streams import FAILED, events, failing
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import penstock as ps
+from contract.op_contract import OpContract
+from contract.streams import FAILED, events, failing
 
 
 def vector(n: Any) -> Any:
@@ -54,6 +57,27 @@ class TestRebatch(OpContract):
     def test_given_a_size_of_none_in_a_list_then_a_batch_of_no_rows_comes(self) -> None:
         got = events(ps.Dataset.range(4).batch(3).rebatch([2, 0]))
         assert got == [[0, 1], [], [2, 3], []]
+
+    @given(
+        st.integers(0, 3000),
+        st.integers(1, 90),
+        st.lists(st.integers(0, 70), min_size=1, max_size=4).filter(any),
+        st.sampled_from([None, 1, 5]),
+    )
+    @settings(max_examples=60, deadline=None)
+    def test_given_any_sizes_then_every_row_comes_once_in_batches_of_these(
+        self, count: int, before: int, sizes: list[int], rows: int | None
+    ) -> None:
+        got = events(
+            ps.Dataset.range(count).batch(before).rebatch(sizes), limit=10_000, block_rows=rows
+        )
+        expected, at = [], 0
+        for size in itertools.cycle(sizes):
+            if at == count and (size or not expected):
+                break
+            expected.append(list(range(at, min(at + size, count))))
+            at = min(at + size, count)
+        assert got == expected
 
     @pytest.mark.parametrize("rows", [1, 2, 64])
     def test_given_a_failing_element_then_the_rows_gathered_before_it_stay(self, rows: int) -> None:

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from contract.op_contract import same
-from contract.streams import failing
 
 import penstock as ps
+from contract.op_contract import same
+from contract.streams import failing
 
 
 def add(state: Any, x: Any) -> Any:

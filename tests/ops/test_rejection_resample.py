@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from contract.op_contract import OpContract
 
 import penstock as ps
+from contract.op_contract import OpContract
 
 MEBIBYTE = 1 << 20
 
@@ -83,7 +83,7 @@ class TestRejectionResample(OpContract):
         ds = ps.Dataset.range(5).rejection_resample(lambda x: x, [0.5, 0.5], [0.5, 0.5])
         it = iter(ds)
         assert [int(next(it)[0]), int(next(it)[0])] == [0, 1]
-        with pytest.raises(ps.errors.FunctionError, match="element 2.*class from 0 to 1"):
+        with pytest.raises(ps.errors.FunctionError, match=r"element 2.*class from 0 to 1"):
             next(it)
 
     def test_given_large_elements_then_those_that_are_counted_stay_in_the_budget(self) -> None:

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from contract.op_contract import OpContract, drain
 
 import penstock as ps
+from contract.op_contract import OpContract, drain
 
 
 def three() -> list[ps.Dataset]:

@@ -40,6 +40,10 @@ def double(i: Any) -> Any:
     return i * 2
 
 
+def noisy(x: Any) -> Any:
+    return x * 1000 + ps.random.uniform()
+
+
 class TestShuffle(OpContract):
     @staticmethod
     def cases() -> Mapping[str, Callable[[], ps.Dataset]]:
@@ -61,6 +65,14 @@ class TestShuffle(OpContract):
             "sized in bytes": lambda: plain(100).map(row).shuffle("320B"),
             "uneven, in bytes": lambda: plain(90).map(mixed).shuffle("200B"),
             "twice": lambda: plain(60).shuffle(8).map(double).shuffle(5),
+            "among random maps": lambda: (
+                ps.Dataset.from_tensor_slices(np.arange(60.0))
+                .map(noisy)
+                .shuffle(7)
+                .map(noisy)
+                .shuffle(9)
+                .map(noisy)
+            ),
             "not again": lambda: plain(60).shuffle(8, reshuffle_each_iteration=False),
         }
 

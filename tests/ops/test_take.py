@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 import pytest
-from contract.op_contract import OpContract
-from contract.streams import FAILED, events, failing
 
 import penstock as ps
+from contract.op_contract import OpContract
+from contract.streams import FAILED, events, failing
 
 
 class TestTake(OpContract):

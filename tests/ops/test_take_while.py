@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import pytest
-from contract.op_contract import OpContract
-from contract.streams import FAILED, events, failing
 
 import penstock as ps
+from contract.op_contract import OpContract
+from contract.streams import FAILED, events, failing
 
 
 def small(x: Any) -> bool:

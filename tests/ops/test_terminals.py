@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from contract.streams import failing
 
 import penstock as ps
+from contract.streams import failing
 
 
 def opaque(x: Any) -> Any:

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from contract.op_contract import OpContract
-from contract.streams import FAILED, events, failing
 
 import penstock as ps
+from contract.op_contract import OpContract
+from contract.streams import FAILED, events, failing
 
 LENGTHS = [3, 1, 0, 4, 2, 0, 0, 5]
 

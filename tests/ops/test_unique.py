@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from contract.op_contract import OpContract
-from contract.streams import FAILED, events, failing
 from hypothesis import given
 from hypothesis import strategies as st
 
 import penstock as ps
+from contract.op_contract import OpContract
+from contract.streams import FAILED, events, failing
 
 
 def halved(x: Any) -> Any:

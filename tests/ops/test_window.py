@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from contract.op_contract import OpContract, same
 
 import penstock as ps
+from contract.op_contract import OpContract, same
 
 MEBIBYTE = 1 << 20
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from contract.op_contract import OpContract
-from contract.streams import FAILED, events, failing
 
 import penstock as ps
+from contract.op_contract import OpContract
+from contract.streams import FAILED, events, failing
 
 Point = namedtuple("Point", ["x", "y"])
 

@@ -22,7 +22,7 @@ class Cancel:
         self._wake = wake
         self._parts: list[Cancel] = []
         self._parent = parent
-        self._lock = threading.RLock() if parent is None else parent._lock
+        self._lock: threading.RLock = threading.RLock() if parent is None else parent._lock
         self._set = False
         if parent is not None:
             with self._lock:

@@ -100,7 +100,10 @@ def _where_of_rows(coin: Rows, image: Any, axis: int) -> Any:
     source = image._array
     out = trace.empty(source.shape, source.dtype)
     np.copyto(out, source)
-    out[coin._array] = _flipped(source, axis)[coin._array]
+    chosen = np.flatnonzero(coin._array)
+    picked = trace.empty((len(chosen), *source.shape[1:]), source.dtype)
+    np.take(source, chosen, 0, out=picked, mode="clip")
+    out[chosen] = _flipped(picked, axis)
     trace.largest = max(trace.largest, out.nbytes)
     return Rows(out, trace)
 

@@ -26,7 +26,7 @@ from penstock.errors import BudgetError
 from penstock.memory.sizes import show_bytes
 
 
-class Lease(np.ndarray):  # type: ignore[type-arg]
+class Lease(np.ndarray):
     """The root of all views of one pooled buffer: NumPy's chain of bases stops at a subclass."""
 
 
@@ -270,7 +270,7 @@ class Ledger:
                     entry.account._add(-entry.size)
                 if entry.freed is not None:
                     entry.freed()
-        return self._lock  # type: ignore[return-value]
+        return self._lock
 
     def _watch(self, owner: NDArray[Any], account: Account) -> None:
         key = id(owner)

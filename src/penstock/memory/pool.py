@@ -53,7 +53,8 @@ class Pool:
             self._take_back(room, pages)
 
         self.ledger.watch(lease, account, freed)
-        return lease.view(np.ndarray)[:size].view(dtype).reshape(shape)
+        view: NDArray[Any] = lease.view(np.ndarray)[:size].view(dtype)
+        return view.reshape(shape)
 
     def _idle_pages(self, room: int) -> mmap.mmap | None:
         idle = self._idle.get(room)

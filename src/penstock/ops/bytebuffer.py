@@ -45,7 +45,7 @@ class ByteBuffer:
 
     def enter(self, block: Block) -> tuple[Index, Index, Index]:
         """Let rows in: what comes out, which rows stay, and the slots where they are to be put."""
-        sizes = payload(block)
+        sizes = np.maximum(payload(block), 1)  # not even empty rows may come in without end
         if not self._uneven:
             if self._row is None:
                 self._row = int(sizes[0])

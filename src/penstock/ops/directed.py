@@ -33,11 +33,11 @@ def common_spec(op: Op, specs: Sequence[Spec | None]) -> Spec | None:
         for i, (path, place) in enumerate(zip(first.structure.paths(), order, strict=True)):
             common = leaves[i].common(spec.leaves[place])
             if common is None:
+                mine, its = leaves[i].dtype, spec.leaves[place].dtype
                 raise ArgumentTypeError(
                     op.fail(
-                        f"expected {dtype_name(leaves[i].dtype)} at element{path} of dataset "
-                        f"{which}, as in the first one, got {dtype_name(spec.leaves[place].dtype)}. Convert "
-                        f"one with a map."
+                        f"expected {dtype_name(mine)} at element{path} of dataset {which}, as in "
+                        f"the first one, got {dtype_name(its)}. Convert one with a map."
                     )
                 )
             leaves[i] = common

@@ -64,7 +64,8 @@ class Map(Op):
 
     @property
     def hoistable(self) -> bool:
-        return self._trial.spec is not None and not self._trial.may_raise
+        # Rows carry one set of numbers: a second shuffle would need another.
+        return not self.carried and self._trial.spec is not None and not self._trial.may_raise
 
     def ways(self) -> str:
         return self._trial.way

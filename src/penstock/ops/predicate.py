@@ -14,14 +14,14 @@ from penstock.errors import DataError, ElementError
 from penstock.graph.op import Op
 from penstock.graph.running import Context
 from penstock.ops.function import UserFunction
-from penstock.ops.rowwise import PlainRows
+from penstock.ops.row_function import RowFunction
 
 
 class Predicate:
     """Tells which rows a user's function says yes to, and keeps count of them."""
 
     def __init__(self, function: Callable[..., Any], op: Op, context: Context) -> None:
-        self._rows = PlainRows([UserFunction(function, op, context.label)])
+        self._rows = RowFunction([UserFunction(function, op, context.label)], context.empty)
         self._context = context
         self._fail = op.fail
         self._seen = 0

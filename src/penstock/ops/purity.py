@@ -58,6 +58,12 @@ _NUMPY_DENIED = frozenset(
     get_include get_printoptions shares_memory may_share_memory
     """.split()  # noqa: SIM905
 )
+_OPERATORS_DENIED = frozenset(
+    """
+    setitem delitem is_ is_not call iadd iand iconcat ifloordiv ilshift imatmul imod imul ior ipow
+    irshift isub itruediv ixor
+    """.split()  # noqa: SIM905
+)
 _NUMPY_MODULES = {np, np.linalg, np.fft}
 
 _CHANGING = frozenset(
@@ -213,7 +219,7 @@ class _Reader:
             raise _Impure(f"{code.co_name} does {name} {one.argval}")
         if name == "STORE_DEREF" and one.argval not in code.co_cellvars:
             raise _Impure(f"{code.co_name} sets {one.argval} of the function around it")
-        if name == "IS_OP":
+        if name == "IS_OP" or name.endswith("_NONE"):
             self._verdict.compares_identity = True
         if name in ("LOAD_ATTR", "LOAD_METHOD"):
             self._attribute(one.argval, code)
@@ -285,8 +291,8 @@ def _is_harmless(value: Any) -> bool:
         if issubclass(value, np.generic) and value.__module__ == "numpy":
             return True
         return value is np.errstate or value is np.dtype or _is_plain_namedtuple(value)
-    if isinstance(value, types.BuiltinFunctionType) and value.__self__ in (math, operator):
-        return value.__name__ not in ("setitem", "delitem", "iadd", "attrgetter", "methodcaller")
+    if isinstance(value, types.BuiltinFunctionType) and value.__module__ in ("math", "_operator"):
+        return value.__name__ not in _OPERATORS_DENIED
     if isinstance(value, types.BuiltinFunctionType | types.FunctionType):
         return _is_numpy(value)
     # NumPy's functions in C are wrapped in a type of its own.

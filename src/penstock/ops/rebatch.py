@@ -86,28 +86,31 @@ class RunningRebatch(Running):
         if size == 0:
             return self._of_no_rows()
         while not self._ended:
-            wanted = rows * size if self._uniform and not self._have else size - self._have
-            block = self._next(wanted)
+            block = self._next(size - self._have if self._have else self._needed(rows))
             if block is None:
                 self._ended = True
                 break
-            batches = min(rows, block.rows // size) if not self._have else 0
+            batches = 0 if self._have else min(rows, block.rows // size)
             if batches:
-                batches = batches if _stacks(block) else 1
-                if batches * size < block.rows:
-                    self._rest = block.slice(batches * size, block.rows)
-                return self._stack(block.slice(0, batches * size), size)
+                batches = batches if self._uniform and _stacks(block) else 1
+                return self._stack(self._cut(block, batches * size), size)
             if not self._have:
                 one = -(-block.nbytes // block.rows)
                 self._context.account.need(one * size, f"Use a batch_size smaller than {size}.")
-            self._parts.append(block)
-            self._have += block.rows
+            self._parts.append(self._cut(block, size - self._have))
+            self._have += self._parts[-1].rows
             if self._have == size:
                 return self._stack(self._joined(), size)
         if self._have and not self._op.drop_remainder:
             return self._stack(self._joined(), self._have)
         self._parts, self._have = [], 0
         return None
+
+    def _needed(self, batches: int) -> int:
+        """How many rows the next batches have together."""
+        at = self._batch % len(self._sizes)
+        rounds, more = divmod(batches, len(self._sizes))
+        return rounds * sum(self._sizes) + sum((self._sizes * 2)[at : at + more])
 
     def _of_no_rows(self) -> Block | None:
         """A batch of no rows, which a size of 0 asks for."""
@@ -120,15 +123,20 @@ class RunningRebatch(Running):
         return Block(self._like.structure, columns, 1)
 
     def _next(self, wanted: int) -> Block | None:
-        """Up to so many rows, first of those that are at hand."""
-        rest = self._rest
-        if rest is None:
+        """The rows that are at hand, or else up to so many more."""
+        block, self._rest = self._rest, None
+        if block is None:
             block = self._unbatched.pull(wanted)
             if block is not None and 0 in self._sizes:
                 self._like = block.slice(0, 1)
+        return block
+
+    def _cut(self, block: Block, rows: int) -> Block:
+        """Up to so many rows of a block; the others are kept at hand."""
+        if rows >= block.rows:
             return block
-        self._rest = rest.slice(wanted, rest.rows) if wanted < rest.rows else None
-        return rest.slice(0, min(wanted, rest.rows))
+        self._rest = block.slice(rows, block.rows)
+        return block.slice(0, rows)
 
     def _joined(self) -> Block:
         parts, self._parts = self._parts, []

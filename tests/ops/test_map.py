@@ -1,0 +1,328 @@
+"""`map`."""
+
+from __future__ import annotations
+
+import warnings
+from collections import namedtuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from contract.op_contract import OpContract, drain, same
+
+import penstock as ps
+from penstock.blocks.build import block_of
+from penstock.blocks.structure import LEAF
+from penstock.ops.function import UserFunction
+from penstock.ops.row_function import RowFunction
+
+PIXELS = np.random.default_rng(0).integers(0, 255, (40, 6, 5)).astype(np.uint8)
+WORDS = [b"a", b"", b"ccc", b"dd"] * 5
+Point = namedtuple("Point", "x y")  # noqa: PYI024
+
+
+class Both(NamedTuple):
+    first: Any
+
+    def twice(self) -> Any:
+        return self.first * 2
+
+
+def twice(x: Any) -> Any:
+    return x * 2
+
+
+def scaled(x: Any) -> Any:
+    return x.astype(np.float32) / 255
+
+
+def scaled_if_bright(x: Any) -> Any:
+    return x / 255 if x.mean() > 127 else x * 1.0
+
+
+def summed(x: Any) -> Any:
+    return {"sum": (x * 0.1).sum(), "mean": x.mean(axis=0), "max": x.max(), "word": b"w", "n": 3}
+
+
+def noisy(x: Any) -> Any:
+    return x + ps.random.normal(), ps.random.integers(0, 9, (2,))
+
+
+def noisy_and_plain(x: Any) -> Any:
+    return float(x) + ps.random.normal(), ps.random.integers(0, 9, (2,))
+
+
+def augmented(x: Any) -> Any:
+    x = ps.image.random_flip_left_right(x)
+    x = ps.image.random_crop(x, (4, 4))
+    return ps.image.random_brightness(x, 0.2)
+
+
+def with_label(x: Any, y: Any) -> Any:
+    return x, y
+
+
+def of_a_dict(x: Any) -> Any:
+    x["more"] = x["n"] * 2
+    return x
+
+
+def ragged(x: Any) -> Any:
+    return np.arange(int(x) % 4)
+
+
+def as_points(x: Any) -> Any:
+    return Point(x, y=[x, x + 1])
+
+
+def tripled(point: Any) -> Any:
+    return point.x * 3, point.y
+
+
+def transposed(x: Any) -> Any:
+    return x.T * 0.1
+
+
+def total(x: Any) -> Any:
+    return x.sum()
+
+
+class TestMap(OpContract):
+    @staticmethod
+    def cases() -> Mapping[str, Callable[[], ps.Dataset]]:
+        numbers, pixels = ps.Dataset.range(50), ps.Dataset.from_tensor_slices(PIXELS)
+        words = ps.Dataset.from_tensor_slices({"w": WORDS, "n": np.arange(20)})
+        pairs = ps.Dataset.from_tensor_slices((PIXELS[:20], WORDS))
+        return {
+            "twice": lambda: numbers.map(twice),
+            "scaled": lambda: pixels.map(scaled),
+            "branching": lambda: pixels.map(scaled_if_bright),
+            "summed": lambda: pixels.map(summed),
+            "noisy": lambda: numbers.map(noisy),
+            "noisy and plain": lambda: numbers.map(noisy_and_plain),
+            "augmented": lambda: pixels.map(augmented),
+            "bytes passed on": lambda: pairs.map(with_label),
+            "dict": lambda: words.map(of_a_dict),
+            "ragged": lambda: numbers.map(ragged),
+            "named": lambda: numbers.map(as_points).map(tripled),
+            "chain": lambda: pixels.map(scaled).map(augmented).map(transposed).map(total),
+            "chain after a branch": lambda: pixels.map(scaled_if_bright).map(transposed).map(total),
+            "shuffled": lambda: numbers.map(noisy).shuffle(7),
+            "augmented, shuffled": lambda: pixels.map(scaled).map(augmented).shuffle(9).batch(4),
+            "batches": lambda: numbers.batch(4, drop_remainder=True).map(noisy),
+        }
+
+    def test_given_a_chain_then_the_result_is_that_of_plain_calls(self) -> None:
+        got = list(ps.Dataset.from_tensor_slices(PIXELS).map(scaled).map(transposed).map(total))
+        plain = [total(np.ascontiguousarray(transposed(scaled(x)))) for x in PIXELS]
+        assert same(got, plain)
+
+
+def way_of(ds: ps.Dataset) -> str:
+    """How the dataset's last map is run, found out by running it."""
+    ways = []
+    real = RowFunction.apply
+
+    def apply(self: RowFunction, *args: Any) -> Any:
+        outcome = real(self, *args)
+        ways.append(self.why)
+        return outcome
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(RowFunction, "apply", apply)
+        drain(ds)
+    return ways[-1]
+
+
+@pytest.mark.parametrize("function", [twice, noisy, lambda x: (x, 1.5, b"x", None)])
+def test_given_a_pure_function_then_it_runs_over_the_block(function: Any) -> None:
+    ds = ps.Dataset.range(20).map(function)
+    assert way_of(ds) == ""
+    assert ds.op.ways() == "called over whole blocks"
+    assert ds.op.hoistable
+
+
+@pytest.mark.parametrize(
+    ("function", "why"),
+    [
+        (noisy_and_plain, "float()"),
+        (lambda x: print(x) or x, "uses print"),
+        (lambda x: x if x > 3 else -x, "branches"),
+    ],
+)
+def test_given_another_function_then_it_is_called_row_by_row_and_says_why(
+    function: Any, why: str, capsys: Any
+) -> None:
+    ds = ps.Dataset.range(6).map(function)
+    assert why in way_of(ds)
+    assert why in ds.op.ways()
+    assert not ds.op.hoistable
+    assert ds.op.spec is None
+
+
+def test_given_side_effects_then_the_function_is_called_once_an_element_in_order() -> None:
+    seen: list[int] = []
+
+    def note(x: Any) -> Any:
+        seen.append(int(x))
+        return x * 2
+
+    ds = ps.Dataset.range(30).map(note)
+    assert ds.op.spec is None
+    assert seen == []
+    assert same(list(ds.batch(7)), [np.arange(a, min(a + 14, 60), 2) for a in range(0, 60, 14)])
+    assert seen == list(range(30))
+
+
+def test_given_an_exception_that_is_caught_then_a_refusal_is_not_hidden() -> None:
+    def hides(x: Any) -> Any:
+        try:
+            return x * 1 if x > 3 else x * 2
+        except Exception:
+            return x * 0
+
+    assert [int(x) for x in ps.Dataset.range(6).map(hides)] == [0, 2, 4, 6, 4, 5]
+
+
+def rows_of(function: Any) -> RowFunction:
+    """Trusts a function that it should not, so that only the comparison can find it out."""
+    rows = RowFunction([UserFunction(function, ps.Dataset.range(1).map(twice).op, "map", 1)])
+    rows.why = ""
+    return rows
+
+
+def through(rows: RowFunction, first: int, last: int) -> list[int]:
+    """The results for these numbers, in blocks of eight."""
+    got: list[int] = []
+    while first < last:
+        numbers = np.arange(first, min(first + 8, last))
+        outcome = rows.apply(block_of(LEAF, list(numbers)), numbers, 1 << 20)
+        assert outcome.block is not None
+        got += [int(x) for x in outcome.block.elements()]
+        first += outcome.used
+    return got
+
+
+def test_when_the_first_rows_differ_from_plain_calls_then_plain_calls_decide() -> None:
+    rows = rows_of(lambda x: x * 2 if type(x) is np.int64 else x * 3)
+    assert through(rows, 1, 9) == list(range(2, 18, 2))
+    assert rows.why == "a plain call gave another result"
+
+
+def test_when_a_later_row_differs_then_it_is_found_by_its_number_and_redone() -> None:
+    rows = rows_of(lambda x: x * 2 if type(x) is not np.int64 or x < 16 else x * 5)
+    assert through(rows, 0, 40) == [x * 2 if x < 16 else x * 5 for x in range(40)]
+    assert rows.why
+
+
+def test_when_rows_fail_then_good_rows_come_first_and_the_error_names_row_and_line() -> None:
+    def picks(x: Any) -> Any:
+        return np.arange(100)[x * 20]
+
+    it = iter(ps.Dataset.range(7).map(picks))
+    assert [int(next(it)) for _ in range(5)] == [0, 20, 40, 60, 80]
+    for number in (5, 6):
+        with pytest.raises(ps.errors.FunctionError, match=rf"element {number}: IndexError") as failed:
+            next(it)
+        assert failed.value.number == number
+        assert "in picks" in str(failed.value)
+    with pytest.raises(StopIteration):
+        next(it)
+
+
+def test_when_a_call_over_the_block_raises_then_plain_calls_find_the_row() -> None:
+    def takes(x: Any, i: Any) -> Any:
+        return x[i]
+
+    data = (np.arange(12.0).reshape(4, 3), np.array([0, 2, 3, 1]))
+    it = iter(ps.Dataset.from_tensor_slices(data).map(takes))
+    assert [float(next(it)), float(next(it))] == [0.0, 5.0]
+    with pytest.raises(ps.errors.FunctionError, match="element 2: IndexError"):
+        next(it)
+    assert float(next(it)) == 10.0
+
+
+def test_given_fused_maps_when_one_fails_then_the_error_names_it() -> None:
+    def halves(x: Any) -> Any:
+        return 10 // x
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ds = ps.Dataset.range(3).map(twice).map(halves)
+        with pytest.raises(ps.errors.FunctionError, match=r"map#2 at .*in halves"):
+            list(ds)
+        ds = ps.Dataset.range(3).map(halves).map(twice)
+        assert ds.op.hoistable
+        with pytest.raises(ps.errors.FunctionError, match=r"map#1 at .*in halves"):
+            list(ds)
+
+
+def test_given_little_room_then_only_so_many_rows_are_used() -> None:
+    rows = rows_of(lambda x: x + np.zeros(100))
+    numbers = np.arange(50)
+    block = block_of(LEAF, list(numbers))
+    assert rows.apply(block, numbers, 4000).used == 1  # what a row takes is not known yet
+    assert rows.apply(block, numbers, 4000).used == 5
+    assert rows.apply(block, numbers, 10).used == 1
+    assert rows.apply(block, numbers, 1 << 20).used == 50
+    assert rows.why == ""
+
+
+def test_given_big_results_then_blocks_stay_small() -> None:
+    ds = ps.Dataset.range(200).map(lambda x: x + np.zeros((64, 1024)))
+    with ds.iterate(memory="64MiB") as it:
+        for i, x in enumerate(it):
+            assert x[0, 0] == i
+            del x
+        assert it._run.ledger.peak < 16 << 20
+
+
+def test_given_a_named_tuple_with_methods_then_it_is_called_row_by_row() -> None:
+    ds = ps.Dataset.range(5).map(lambda x: x).batch(5).map(lambda x: x[:3])
+    assert way_of(ds) == ""
+    made = ps.Dataset.from_tensor_slices(Both(np.arange(4))).map(lambda both: both.twice())
+    assert "named tuple" in way_of(made)
+    assert [int(x) for x in made] == [0, 2, 4, 6]
+
+
+def test_given_objects_then_identity_is_asked_of_each() -> None:
+    values = np.array([None, "x", None], object)
+    ds = ps.Dataset.from_tensor_slices(np.arange(3)).map(lambda i: (i, values[int(i)]))
+    chosen = ds.map(lambda i, v: i if v is None else -i)
+    assert [int(x) for x in chosen] == [0, -1, 2]
+
+
+@pytest.mark.parametrize(
+    ("function", "spec"),
+    [
+        (scaled, ps.TensorSpec((6, 5), np.float32)),
+        (lambda x: (x, x.sum()), (ps.TensorSpec((6, 5), np.uint8), ps.TensorSpec((), np.uint64))),
+        (lambda x: {"a": x.T, "b": "t"}, {"a": ps.TensorSpec((5, 6), np.uint8), "b": ps.TensorSpec((), str)}),
+        (lambda x: ps.random.uniform((2,)), ps.TensorSpec((2,), np.float32)),
+        (lambda x: [x[0, 0], x[1, 1]], (ps.TensorSpec((), np.uint8), ps.TensorSpec((), np.uint8))),
+    ],
+)
+def test_given_a_pure_function_then_the_spec_is_known_before_it_runs(function: Any, spec: Any) -> None:
+    ds = ps.Dataset.from_tensor_slices(PIXELS).map(function)
+    assert ds.op.spec is not None
+    assert ds.op.spec.nest() == spec
+
+
+def test_given_bytes_passed_on_then_their_spec_is_kept() -> None:
+    ds = ps.Dataset.from_tensor_slices((np.arange(3), [b"a", b"b", b"c"])).map(lambda n, w: (w, n * 2.0))
+    assert ds.op.spec is not None
+    assert ds.op.spec.nest() == (ps.TensorSpec((), bytes), ps.TensorSpec((), np.float64))
+
+
+def test_given_arrays_that_lie_transposed_then_sums_are_those_of_plain_calls() -> None:
+    images = np.random.default_rng(0).random((5, 7, 30), np.float32).transpose(2, 0, 1)
+    got = list(ps.Dataset.from_tensor_slices(images).map(lambda x: (x * 0.1).sum()))
+    assert same(got, [(x * 0.1).sum() for x in images])
+
+
+@pytest.mark.parametrize("wrong", [{"map_func": 3}, {"num_parallel_calls": 0}, {"deterministic": 1}])
+def test_given_a_wrong_argument_then_declaring_fails_and_names_the_line(wrong: Any) -> None:
+    arguments = {"map_func": twice, **wrong}
+    with pytest.raises(ps.errors.PenstockError, match=rf"map\({next(iter(wrong))}=\).*test_map\.py:\d+"):
+        ps.Dataset.range(3).map(**arguments)
