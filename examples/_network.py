@@ -25,7 +25,7 @@ class Network:
 
     def predict(self, x: Array) -> Array:
         """The most likely class of each row."""
-        return np.argmax(self._forward(x)[1], axis=1)
+        return np.asarray(self._forward(x)[1].argmax(axis=1))
 
     def accuracy(self, x: Array, y: Array) -> float:
         """The share of rows that are classified as `y` says."""

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from contract.op_contract import drain, same
 
 import penstock as ps
+from contract.op_contract import drain, same
 from penstock.graph.passes import plan_of
 from penstock.options import PASSES
 

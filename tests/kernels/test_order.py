@@ -52,9 +52,7 @@ def test_given_any_sizes_then_blocks_and_rows_give_one_order(
 
 @given(KEYS, st.integers(1, 1 << 20), st.integers(0, 1 << 40))
 @settings(deadline=None)
-def test_given_any_start_then_draws_are_the_same_one_by_one(
-    key: int, size: int, start: int
-) -> None:
+def test_given_any_start_then_draws_are_the_same_one_by_one(key: int, size: int, start: int) -> None:
     together = draws(key, start, 8, size).tolist()
     assert together == [plain_draw(key, start + i, size) for i in range(8)]
 
@@ -70,9 +68,7 @@ def test_given_draws_then_the_chain_links_the_same_slots(slots: list[int], size:
 
 @given(KEYS, st.integers(1, 3000), st.integers(1, 500))
 @settings(max_examples=60, deadline=None)
-def test_given_a_computed_permutation_then_any_part_of_it_is_the_same(
-    key: int, size: int, part: int
-) -> None:
+def test_given_a_computed_permutation_then_any_part_of_it_is_the_same(key: int, size: int, part: int) -> None:
     parts = [permuted(key, size, at, min(part, size - at)) for at in range(0, size, part)]
     whole = np.concatenate(parts)
     assert sorted(whole.tolist()) == list(range(size))

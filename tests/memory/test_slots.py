@@ -160,11 +160,13 @@ def test_given_strings_that_come_and_go_then_the_arena_does_not_grow() -> None:
 def test_given_a_full_arena_then_dead_records_make_room_for_new_ones() -> None:
     trial = Trial(strings, 24_000, seed=6)
     trial.fill(250)
+    shares = []
     for _ in range(300):
         trial.exchange()
-    shelf = trial.store._shelf
-    assert isinstance(shelf, RecordShelf)
-    assert shelf._live > 0.8 * trial.account.reserved
+        shelf = trial.store._shelf
+        assert isinstance(shelf, RecordShelf)
+        shares.append(shelf._live / trial.account.reserved)
+    assert np.mean(shares) > 0.88
     trial.close()
 
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 import pytest
-from contract.op_contract import OpContract, same
 
 import penstock as ps
+from contract.op_contract import OpContract, same
 
 
 class TestBatch(OpContract):
@@ -73,11 +73,11 @@ class TestBatch(OpContract):
     def test_given_a_batch_in_parts_of_unequal_shapes_then_the_error_names_the_elements(self) -> None:
         lengths = [1, 1, 2, 3, 3, 3]
         # Rows so large that every one is a block of its own.
-        ds = ps.Dataset.range(6).map(lambda i: np.zeros((lengths[int(i)], 20_000))).batch(3)
-        with ds.iterate(memory="8MiB") as it:
+        ds = ps.Dataset.range(6).map(lambda i: np.zeros((lengths[int(i)], 150_000))).batch(3)
+        with ds.iterate(memory="64MiB") as it:
             with pytest.raises(ps.errors.DataError, match=r"0\) in element 0 and .* in element 2"):
                 next(it)
-            assert next(it).shape == (3, 3, 20_000)
+            assert next(it).shape == (3, 3, 150_000)
 
     def test_given_parts_of_several_kinds_then_they_are_joined(self) -> None:
         ds = ps.Dataset.range(12).map(lambda i: np.full(1 + (int(i) // 6) % 2, i)).batch(3)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import pickle
 import threading
+import weakref
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -127,8 +129,7 @@ class TestCache(OpContract):
         ds = ps.Dataset.range(2000).map(lambda i: i * 3).cache()
         results: dict[int, list[int]] = {}
         threads = [
-            threading.Thread(target=lambda n=n: results.update({n: first(ds, 9999)}))
-            for n in range(4)
+            threading.Thread(target=lambda n=n: results.update({n: first(ds, 9999)})) for n in range(4)
         ]
         for thread in threads:
             thread.start()
@@ -153,6 +154,19 @@ class TestCache(OpContract):
         expected = [f"no {i}" if i in made.fail_at else i * 10 for i in range(10)]
         for count in (3, 6, 99, 99):
             assert outcomes(ds, count) == expected[:count]
+
+    def test_given_failing_elements_then_what_is_stored_holds_no_run(self) -> None:
+        ds = ps.Dataset.range(10).map(Counted(fail_at=(1, 3))).cache()
+        for _ in range(2):
+            it = ds.iterate()
+            run = weakref.ref(it._run)
+            for _ in range(11):
+                with contextlib.suppress(ps.errors.FunctionError):
+                    next(it, None)
+            it.close()
+            del it
+            gc.collect()
+            assert run() is None
 
     def test_given_a_run_that_stores_while_another_makes_then_no_row_is_doubled(self) -> None:
         other: list[Any] = []

@@ -73,7 +73,7 @@ class TestConcatenate(OpContract):
         )
         it = iter(ds)
         assert [int(next(it)), int(next(it))] == [0, 1]
-        with pytest.raises(TypeError, match="expected int64.*got float64"):
+        with pytest.raises(TypeError, match=r"expected int64.*got float64"):
             next(it)
 
     def test_given_no_dataset_then_declaring_fails(self) -> None:

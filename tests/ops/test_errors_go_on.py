@@ -52,9 +52,7 @@ def _twice(x: Any) -> Any:
 
 @pytest.mark.parametrize("rows", [1, 2, 3, 64, None])
 @pytest.mark.parametrize("name", THROUGH)
-def test_given_a_failing_element_then_the_stream_goes_on_after_it(
-    name: str, rows: int | None
-) -> None:
+def test_given_a_failing_element_then_the_stream_goes_on_after_it(name: str, rows: int | None) -> None:
     wrap, expected = THROUGH[name]
     assert events(wrap(failing(6, 2)), block_rows=rows) == expected
 

@@ -73,12 +73,13 @@ class TestFilter(OpContract):
         ):
             list(ps.Dataset.range(-2, 3).filter(lambda x: 1 // int(x) < 5))
 
+    @pytest.mark.parametrize("rows", [1, 64])
     @pytest.mark.parametrize("answer", [3, 1.5, [True, False], None, (True, True)])
     def test_given_an_answer_that_is_neither_yes_nor_no_then_it_is_an_error(
-        self, answer: Any
+        self, answer: Any, rows: int
     ) -> None:
         ds = ps.Dataset.range(4).filter(lambda x: answer if x == 2 else True)
-        it = iter(ds)
+        it = iter(ds.with_options(ps.Options(block_rows=rows)))
         assert [int(next(it)), int(next(it))] == [0, 1]
         with pytest.raises(ps.errors.DataError, match="element 2"):
             next(it)

@@ -36,9 +36,7 @@ class TestFromGenerator(OpContract):
         return {
             "numbers": lambda: ps.Dataset.from_generator(count_up),
             "args": lambda: ps.Dataset.from_generator(records, args=(7,)),
-            "signature": lambda: ps.Dataset.from_generator(
-                records, args=(7,), output_signature=signature
-            ),
+            "signature": lambda: ps.Dataset.from_generator(records, args=(7,), output_signature=signature),
             "large": lambda: ps.Dataset.from_generator(large).map(np.sum),
             "empty": lambda: ps.Dataset.from_generator(count_up, args=(0,)),
         }
@@ -56,9 +54,7 @@ class TestFromGenerator(OpContract):
         signature = (ps.TensorSpec((), "float32"), ps.TensorSpec((), bytes))
         got = list(ps.Dataset.from_generator(mixed, output_signature=signature))
         assert same(got, [(np.float32(1), b"a"), (np.float32(2), b"b")])
-        text = ps.Dataset.from_generator(
-            lambda: [[b"a", "b"]], output_signature=ps.TensorSpec((2,), str)
-        )
+        text = ps.Dataset.from_generator(lambda: [[b"a", "b"]], output_signature=ps.TensorSpec((2,), str))
         assert events(text) == [["a", "b"]]
 
     @pytest.mark.parametrize("rows", [1, 2, 64])
@@ -89,9 +85,7 @@ class TestFromGenerator(OpContract):
         assert events(ds) == [(1, 2), FAILED, (4, 5)]
 
     @pytest.mark.parametrize("rows", [1, 2, 64])
-    def test_given_a_generator_that_raises_then_it_has_ended_after_the_error(
-        self, rows: int
-    ) -> None:
+    def test_given_a_generator_that_raises_then_it_has_ended_after_the_error(self, rows: int) -> None:
         def broken() -> Iterator[int]:
             yield 1
             yield 2
@@ -114,19 +108,22 @@ class TestFromGenerator(OpContract):
         assert events(ps.Dataset.from_generator(broken)) == [FAILED]
         assert events(ps.Dataset.from_generator(lambda: 3)) == [FAILED]  # type: ignore[arg-type]
 
+    def test_given_an_iterator_that_could_go_on_after_an_error_then_it_has_ended_too(self) -> None:
+        class Stubborn:
+            def __iter__(self) -> Iterator[int]:
+                return self  # type: ignore[return-value]
+
+            def __next__(self) -> int:
+                raise ValueError("again")
+
+        assert events(ps.Dataset.from_generator(Stubborn)) == [FAILED]
+
     def test_when_the_run_is_closed_then_the_generator_is_too(self) -> None:
-        closed = []
-
-        def watched() -> Iterator[int]:
-            try:
-                yield from range(1000)
-            finally:
-                closed.append(True)
-
-        with ps.Dataset.from_generator(watched).iterate() as it:
+        generator = (i for i in range(1000))
+        with ps.Dataset.from_generator(lambda: generator).iterate() as it:
             next(it)
-            assert not closed
-        assert closed == [True]
+            assert generator.gi_frame is not None
+        assert generator.gi_frame is None
 
     def test_when_the_run_has_ended_then_what_the_generator_held_is_freed(self) -> None:
         class Held:

@@ -36,6 +36,11 @@ class TestFromTensors(OpContract):
         assert np.shares_memory(element, data)
         assert not element.flags.writeable
 
+    def test_given_an_array_then_it_is_on_no_account(self) -> None:
+        with ps.Dataset.from_tensors(np.zeros(100_000)).iterate() as it:
+            next(it)
+            assert it._run.ledger.peak == 0
+
     def test_given_values_then_the_spec_and_the_length_are_known(self) -> None:
         ds = ps.Dataset.from_tensors(([1, 2], {"a": "x"}))
         assert ds.element_spec == (ps.TensorSpec((2,), "int64"), {"a": ps.TensorSpec((), str)})

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from contract.op_contract import OpContract, drain, same
 
 import penstock as ps
+from contract.op_contract import OpContract, same
+from contract.ways import why_row_by_row
 from penstock.blocks.build import block_of
 from penstock.blocks.structure import LEAF
 from penstock.ops.function import UserFunction
@@ -19,7 +20,7 @@ from penstock.ops.row_function import RowFunction
 
 PIXELS = np.random.default_rng(0).integers(0, 255, (40, 6, 5)).astype(np.uint8)
 WORDS = [b"a", b"", b"ccc", b"dd"] * 5
-Point = namedtuple("Point", "x y")  # noqa: PYI024
+Point = namedtuple("Point", "x y")
 
 
 class Both(NamedTuple):
@@ -119,26 +120,10 @@ class TestMap(OpContract):
         assert same(got, plain)
 
 
-def way_of(ds: ps.Dataset) -> str:
-    """How the dataset's last map is run, found out by running it."""
-    ways = []
-    real = RowFunction.apply
-
-    def apply(self: RowFunction, *args: Any) -> Any:
-        outcome = real(self, *args)
-        ways.append(self.why)
-        return outcome
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(RowFunction, "apply", apply)
-        drain(ds)
-    return ways[-1]
-
-
 @pytest.mark.parametrize("function", [twice, noisy, lambda x: (x, 1.5, b"x", None)])
 def test_given_a_pure_function_then_it_runs_over_the_block(function: Any) -> None:
     ds = ps.Dataset.range(20).map(function)
-    assert way_of(ds) == ""
+    assert why_row_by_row(ds) == ""
     assert ds.op.ways() == "called over whole blocks"
     assert ds.op.hoistable
 
@@ -155,7 +140,7 @@ def test_given_another_function_then_it_is_called_row_by_row_and_says_why(
     function: Any, why: str, capsys: Any
 ) -> None:
     ds = ps.Dataset.range(6).map(function)
-    assert why in way_of(ds)
+    assert why in why_row_by_row(ds)
     assert why in ds.op.ways()
     assert not ds.op.hoistable
     assert ds.op.spec is None
@@ -280,9 +265,9 @@ def test_given_big_results_then_blocks_stay_small() -> None:
 
 def test_given_a_named_tuple_with_methods_then_it_is_called_row_by_row() -> None:
     ds = ps.Dataset.range(5).map(lambda x: x).batch(5).map(lambda x: x[:3])
-    assert way_of(ds) == ""
+    assert why_row_by_row(ds) == ""
     made = ps.Dataset.from_tensor_slices(Both(np.arange(4))).map(lambda both: both.twice())
-    assert "named tuple" in way_of(made)
+    assert "named tuple" in why_row_by_row(made)
     assert [int(x) for x in made] == [0, 2, 4, 6]
 
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import penstock as ps
-from contract.op_contract import OpContract, same
+from contract.op_contract import OpContract, drain, same
+from penstock.ops import gathered
 
 ROW = np.dtype(np.float32).itemsize
 
@@ -26,8 +27,22 @@ def matrix(n: Any) -> Any:
     return np.full((n % 3, n % 4), n)
 
 
+def text(n: Any) -> Any:
+    return "t" * int(n)
+
+
 def words(n: Any) -> Any:
     return np.array([b"w%d" % n] * int(n % 3 + 1), object)
+
+
+def even_words(n: Any) -> Any:
+    """Three rows of one shape, then three of another."""
+    return np.array([b"w%d" % n] * int(n // 3 % 2 + 2), object)
+
+
+def uneven(n: Any) -> Any:
+    """Rows of nearly 1 MiB."""
+    return np.full((1 << 20) - 1000 * int(n % 5), n % 100, np.uint8)
 
 
 def typed() -> ps.Dataset:
@@ -35,6 +50,11 @@ def typed() -> ps.Dataset:
     return ps.Dataset.from_generator(
         lambda: (np.full(n, n) for n in (2, 1, 3)), output_signature=ps.TensorSpec([None], np.int64)
     )
+
+
+@pytest.fixture
+def every_batch_in_a_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gathered, "FEW", 0)
 
 
 class TestPaddedBatch(OpContract):
@@ -51,6 +71,9 @@ class TestPaddedBatch(OpContract):
             "dense": lambda: numbers.padded_batch(4),
             "wider": lambda: ps.Dataset.from_tensor_slices(np.ones((9, 2))).padded_batch(2, [3]),
             "empty": lambda: ps.Dataset.range(0).padded_batch(3),
+            "texts": lambda: numbers.map(text).padded_batch(4),
+            "even words": lambda: numbers.map(even_words).padded_batch(6, padding_values=b"-"),
+            "wider words": lambda: numbers.map(even_words).padded_batch(6, [5]),
         }
 
     def test_given_no_shapes_then_each_batch_is_as_long_as_its_longest(self) -> None:
@@ -143,3 +166,89 @@ class TestPaddedBatch(OpContract):
             pytest.raises(ps.errors.BudgetError, match="padded_batch needs"),
         ):
             next(it)
+
+    @pytest.mark.parametrize("shapes", [None, [1 << 20]])
+    def test_given_a_batch_of_most_of_the_budget_then_it_fits(self, shapes: Any) -> None:
+        ds = ps.Dataset.range(30).map(uneven).padded_batch(12, shapes)
+        seen = 0
+        with ds.iterate(memory="16MiB") as it:
+            for batch in it:
+                assert batch.shape == (min(12, 30 - seen), 1 << 20)
+                for row in batch:
+                    expected = uneven(seen)
+                    assert (row[: len(expected)] == expected).all()
+                    assert not row[len(expected) :].any()
+                    seen += 1
+                del batch, row
+            assert it._run.ledger.peak <= 16 << 20
+            assert it._run.ledger.accounts["padded_batch"].peak >= 12 << 20
+        assert seen == 30
+
+    def test_given_few_rows_and_much_padding_then_only_the_batch_has_to_fit(self) -> None:
+        ds = ps.Dataset.range(14).map(lambda n: np.full((1 << 20) - (900_000 * (n > 0)), n, np.uint8))
+        with ds.padded_batch(14).iterate(memory="16MiB") as it:
+            batch = next(it)
+            assert it._run.ledger.peak <= 16 << 20
+        assert batch[:, 0].tolist() == list(range(14))
+        assert batch.sum() == sum(n * ((1 << 20) - 900_000) for n in range(14))
+
+    def test_given_short_rows_padded_to_a_long_shape_then_batches_come_one_by_one(self) -> None:
+        ds = ps.Dataset.range(4000).map(lambda n: np.full(1, n)).padded_batch(4, [1 << 15])
+        with ds.iterate(memory="16MiB") as it:
+            assert [int(batch[3, 0]) for batch in it] == list(range(3, 4000, 4))
+            assert it._run.ledger.peak <= 16 << 20
+
+    def test_given_one_long_row_among_short_ones_then_it_alone_does_not_exceed_the_budget(
+        self,
+    ) -> None:
+        ds = ps.Dataset.range(8).map(lambda n: {"x": np.zeros((2 << 20) if n == 0 else 1, np.uint8)})
+        with ds.padded_batch(7).iterate(memory="24MiB") as it:
+            assert [batch["x"].shape for batch in it] == [(7, 2 << 20), (1, 1)]
+
+
+@pytest.mark.usefixtures("every_batch_in_a_log")
+class TestPaddedBatchOfManyBytes:
+    """The same batches by way of the log."""
+
+    @pytest.mark.parametrize("rows", [1, 2, 3, 7])
+    def test_given_a_log_then_the_stream_is_the_same(
+        self, rows: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for name, case in TestPaddedBatch.cases().items():
+            got = drain(case().with_options(ps.Options(block_rows=rows)))
+            with monkeypatch.context() as patch:
+                patch.setattr(gathered, "FEW", 1 << 20)
+                assert same(got, drain(case())), name
+
+    @pytest.mark.parametrize(
+        ("lengths", "shapes", "match"),
+        [
+            ([(1,), (2,), (2,), (1,), (4,), (2,), (1,)], [2], r"element 4.*\(4,\).*\(2,\)"),
+            ([(1,), (2,), (2,), (1, 1), (4,), (2,), (1,)], None, r"element 3.*ranks \[1, 2\]"),
+            ([(1,), (2,), (2,), (1, 1), (2, 1), (2, 1), (1,)], [2], r"element 3.*rank 1.*rank 2"),
+        ],
+    )
+    @pytest.mark.parametrize("few", [0, 1 << 20])
+    def test_given_rows_that_make_no_batch_then_they_are_used_up_and_the_rest_goes_on(
+        self, lengths: Any, shapes: Any, match: str, few: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(gathered, "FEW", few)
+        ds = ps.Dataset.range(7).map(lambda i: np.ones(lengths[int(i)])).padded_batch(3, shapes)
+        with ds.with_options(ps.Options(block_rows=1)).iterate() as it:
+            assert next(it).shape == (3, 2)
+            with pytest.raises(ps.errors.DataError, match=match):
+                next(it)
+            assert len(next(it)) == 1
+            assert next(it, None) is None
+
+    def test_given_an_error_above_then_what_was_gathered_is_kept(self) -> None:
+        def fails(n: Any) -> Any:
+            if n == 2:
+                raise RuntimeError("two")
+            return np.full(n, n)
+
+        it = iter(ps.Dataset.range(6).map(fails).padded_batch(3))
+        with pytest.raises(ps.errors.FunctionError):
+            next(it)
+        assert next(it).tolist() == [[0, 0, 0], [1, 0, 0], [3, 3, 3]]
+        assert len(next(it)) == 2

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import penstock as ps
-from contract.op_contract import OpContract, same
+from contract.op_contract import OpContract, drain, same
+from penstock.ops import gathered
 
 
 def vector(n: Any) -> Any:
@@ -19,6 +20,31 @@ def vector(n: Any) -> Any:
 
 def pair(n: Any) -> Any:
     return {"x": np.full((n % 3, n % 2), n, np.float32), "n": n}
+
+
+def text(n: Any) -> Any:
+    return "t" * int(n)
+
+
+def words(n: Any) -> Any:
+    return np.array(["w"] * int(n % 3), object)
+
+
+def pairs() -> Any:
+    return (np.full((n % 3, 2), n) for n in range(9))
+
+
+def deep(n: Any) -> Any:
+    return np.full((n % 3, (n + 1) % 3, n % 2 + 1), n)
+
+
+def odd_dtype(n: Any) -> Any:
+    return np.full(n % 3, n, np.int8 if n == 2 else np.int64)
+
+
+def uneven(n: Any) -> Any:
+    """Rows of nearly 1 MiB."""
+    return np.full((1 << 20) - 1000 * int(n % 5), n % 100, np.uint8)
 
 
 def lists(ds: ps.Dataset) -> list[Any]:
@@ -39,6 +65,13 @@ class TestRaggedBatch(OpContract):
             "dict": lambda: ps.Dataset.range(11).map(pair).ragged_batch(3),
             "dense": lambda: ps.Dataset.from_tensor_slices(np.ones((7, 2))).ragged_batch(3),
             "empty": lambda: ps.Dataset.range(0).ragged_batch(3),
+            "texts": lambda: ps.Dataset.range(11).map(text).ragged_batch(4),
+            "words": lambda: ps.Dataset.range(11).map(words).ragged_batch(4),
+            "deep": lambda: ps.Dataset.range(11).map(deep).ragged_batch(4, False, np.int32),
+            "fixed last axis": lambda: (
+                ps.Dataset.from_generator(pairs, output_signature=ps.TensorSpec([None, 2], np.int64))
+            ).ragged_batch(4),
+            "odd dtypes": lambda: ps.Dataset.range(7).map(odd_dtype).ragged_batch(4),
         }
 
     def test_given_vectors_then_values_and_splits_hold_the_rows(self) -> None:
@@ -87,6 +120,54 @@ class TestRaggedBatch(OpContract):
         with ds.iterate(memory="16MiB") as it:
             next(it)
             assert it._run.ledger.accounts["ragged_batch"].peak >= 3 << 20
+
+    def test_given_a_batch_of_most_of_the_budget_then_it_fits(self) -> None:
+        seen = 0
+        with ps.Dataset.range(30).map(uneven).ragged_batch(12).iterate(memory="16MiB") as it:
+            for batch in it:
+                for row in batch:
+                    assert same(row, uneven(seen))
+                    seen += 1
+                del batch, row
+            assert it._run.ledger.peak <= 16 << 20
+            assert it._run.ledger.accounts["ragged_batch"].peak >= 11 << 20
+        assert seen == 30
+        it._run.ledger.settle()
+        assert it._run.ledger.held == 0
+
+    def test_given_a_batch_beyond_the_budget_then_the_error_names_the_op(self) -> None:
+        with (
+            ps.Dataset.range(40).map(uneven).ragged_batch(20).iterate(memory="16MiB") as it,
+            pytest.raises(ps.errors.BudgetError, match="ragged_batch needs"),
+        ):
+            next(it)
+
+    @pytest.mark.parametrize("rows", [1, 2, 3])
+    def test_given_a_log_then_the_stream_is_the_same(
+        self, rows: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for name, case in self.cases().items():
+            expected = drain(case())
+            with monkeypatch.context() as patch:
+                patch.setattr(gathered, "FEW", 0)
+                got = drain(case().with_options(ps.Options(block_rows=rows)))
+            assert same(got, expected), name
+
+    @pytest.mark.parametrize("few", [0, 1 << 20])
+    def test_given_an_error_above_then_what_was_gathered_is_kept(
+        self, few: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def fails(n: Any) -> Any:
+            if n == 2:
+                raise RuntimeError("two")
+            return np.full(n, n)
+
+        monkeypatch.setattr(gathered, "FEW", few)
+        it = iter(ps.Dataset.range(6).map(fails).ragged_batch(3))
+        with pytest.raises(ps.errors.FunctionError):
+            next(it)
+        assert next(it).to_list() == [[], [1], [3, 3, 3]]
+        assert next(it).to_list() == [[4] * 4, [5] * 5]
 
 
 class TestRagged:

@@ -31,9 +31,7 @@ class TestRandom(OpContract):
             assert list(taken) == list(taken)
 
     def test_given_rerandomize_then_every_epoch_gives_another_and_the_seed_fixes_them(self) -> None:
-        one, two = (
-            ps.Dataset.random(seed=4, rerandomize_each_iteration=True).take(5) for _ in range(2)
-        )
+        one, two = (ps.Dataset.random(seed=4, rerandomize_each_iteration=True).take(5) for _ in range(2))
         epochs = [list(one), list(one)]
         assert epochs[0] != epochs[1]
         assert epochs == [list(two), list(two)]

@@ -32,9 +32,7 @@ class TestRebatch(OpContract):
             "divided": lambda: ps.Dataset.range(24).batch(4, drop_remainder=True).rebatch(2),
             "nest": lambda: ps.Dataset.from_tensor_slices(rows).batch(6).rebatch(4),
             "list": lambda: ps.Dataset.range(22).batch(4).rebatch([1, 2, 5]),
-            "list with none": lambda: (
-                ps.Dataset.from_tensor_slices(rows).batch(6).rebatch([0, 2, 0, 3])
-            ),
+            "list with none": lambda: ps.Dataset.from_tensor_slices(rows).batch(6).rebatch([0, 2, 0, 3]),
             "several lengths": lambda: lengths.map(vector).rebatch(4),
             "endless": lambda: ps.Dataset.counter().batch(4).rebatch(3),
             "empty": lambda: ps.Dataset.range(0).batch(3).rebatch(2),
@@ -68,9 +66,7 @@ class TestRebatch(OpContract):
     def test_given_any_sizes_then_every_row_comes_once_in_batches_of_these(
         self, count: int, before: int, sizes: list[int], rows: int | None
     ) -> None:
-        got = events(
-            ps.Dataset.range(count).batch(before).rebatch(sizes), limit=10_000, block_rows=rows
-        )
+        got = events(ps.Dataset.range(count).batch(before).rebatch(sizes), limit=10_000, block_rows=rows)
         expected, at = [], 0
         for size in itertools.cycle(sizes):
             if at == count and (size or not expected):

@@ -34,7 +34,7 @@ def test_given_a_nested_state_then_it_keeps_its_structure() -> None:
 
 
 def test_given_a_state_that_is_an_array_then_it_comes_whole() -> None:
-    got = ps.Dataset.range(3).reduce(np.zeros(2), lambda s, x: s + [x, 1])
+    got = ps.Dataset.range(3).reduce(np.zeros(2), lambda s, x: s + np.array([x, 1]))
     assert same(got, np.array([3.0, 3.0]))
 
 
@@ -56,7 +56,7 @@ def test_given_a_failing_function_then_the_error_names_the_element_and_the_line(
 
 
 def test_given_another_dtype_then_the_error_says_which_to_start_from() -> None:
-    with pytest.raises(ps.errors.DataError, match="expected int64.*got float64.*initial state"):
+    with pytest.raises(ps.errors.DataError, match=r"expected int64.*got float64.*initial state"):
         ps.Dataset.from_tensor_slices([0.5]).reduce(0, add)
 
 

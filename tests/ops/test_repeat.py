@@ -56,6 +56,12 @@ class TestRepeat(OpContract):
         assert events(ds) == [1, 1]
         assert seen == ["open", "close", "open", "close"]
 
+    def test_given_many_repetitions_then_no_more_than_one_is_open(self) -> None:
+        with ps.Dataset.range(2).repeat().iterate() as it:
+            for _ in range(50):
+                next(it)
+            assert len(it._run.root._context._inputs) <= 1
+
     def test_given_randomness_then_each_repetition_has_its_own(self) -> None:
         ds = ps.Dataset.random(rerandomize_each_iteration=True).take(4).repeat(2)
         got = events(ds)

@@ -66,13 +66,17 @@ class TestScan(OpContract):
     ) -> None:
         it = iter(ps.Dataset.range(3).scan(0, lambda s, x: (s + 0.5 if x == 1 else s + 1, s)))
         assert int(next(it)) == 0
-        with pytest.raises(ps.errors.DataError, match="element 1.*expected int64.*got float64"):
+        with pytest.raises(ps.errors.DataError, match=r"element 1.*expected int64.*got float64"):
             next(it)
         assert int(next(it)) == 1
 
     def test_given_another_structure_of_state_then_it_is_an_error(self) -> None:
         with pytest.raises(ps.errors.DataError, match=r"expected the structure \(leaf, leaf\)"):
             list(ps.Dataset.range(3).scan((0, 0), lambda s, x: (s[0], x)))
+
+    def test_given_another_structure_of_output_then_the_state_stays_as_it_was(self) -> None:
+        ds = ps.Dataset.range(4).scan(0, lambda s, x: (s + 1, (s, s) if x == 1 else s))
+        assert events(ds) == [0, FAILED, 1, 2]
 
     def test_given_no_pair_then_it_is_an_error(self) -> None:
         with pytest.raises(ps.errors.DataError, match="expected the function to return a pair"):

@@ -132,9 +132,7 @@ class TestShuffle(OpContract):
             assert len(made) == 51
 
     @pytest.mark.parametrize("size", [1, 5, 100, "40B", "4KiB", None])
-    def test_given_failing_elements_then_each_costs_one_pull_and_none_is_lost(
-        self, size: Any
-    ) -> None:
+    def test_given_failing_elements_then_each_costs_one_pull_and_none_is_lost(self, size: Any) -> None:
         def fail(i: Any) -> Any:
             if i % 7 == 3:
                 raise ValueError(f"no {i}")
@@ -207,9 +205,7 @@ class TestShuffle(OpContract):
             (True, ps.errors.ArgumentTypeError),
         ],
     )
-    def test_given_a_wrong_size_then_declaring_fails(
-        self, size: Any, error: type[Exception]
-    ) -> None:
+    def test_given_a_wrong_size_then_declaring_fails(self, size: Any, error: type[Exception]) -> None:
         with pytest.raises(error, match=r"shuffle.*test_shuffle\.py:\d+"):
             ps.Dataset.range(3).shuffle(size)
 

@@ -42,9 +42,7 @@ class TestSkip(OpContract):
         assert events(ps.Dataset.range(10**15).skip(10**15 - 2)) == [10**15 - 2, 10**15 - 1]
 
     @pytest.mark.parametrize("rows", [1, 2, 5, None])
-    def test_given_a_failing_element_then_it_is_raised_and_not_counted(
-        self, rows: int | None
-    ) -> None:
+    def test_given_a_failing_element_then_it_is_raised_and_not_counted(self, rows: int | None) -> None:
         # take(3) gives 0, 1, the failure and 3: skip(3) goes on where it has ended.
         assert events(failing(7, 2).skip(3), block_rows=rows) == [FAILED, 4, 5, 6]
         assert events(failing(7, 5).skip(3), block_rows=rows) == [3, 4, FAILED, 6]

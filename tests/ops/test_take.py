@@ -42,6 +42,13 @@ class TestTake(OpContract):
         assert len(list(ps.Dataset.range(1000).map(note).take(3))) == 3
         assert sorted(set(read)) == [0, 1, 2]
 
+    def test_when_it_has_ended_then_its_input_is_closed_though_the_run_goes_on(self) -> None:
+        generator = (i for i in range(1000))
+        ds = ps.Dataset.from_generator(lambda: generator).take(3).shuffle(3)
+        with ds.iterate() as it:
+            next(it)
+            assert generator.gi_frame is None
+
     def test_given_lengths_then_the_cardinality_is_tf_datas(self) -> None:
         unknown = ps.Dataset.range(5).filter(lambda x: x > 1)
         assert ps.Dataset.range(5).take(3).cardinality() == 3

@@ -63,6 +63,12 @@ def test_given_no_static_spec_then_the_first_element_tells_and_is_made_once() ->
     assert pickle.loads(pickle.dumps(ps.Dataset.range(2).map(opaque))).element_spec == expected
 
 
+def test_given_first_elements_of_several_shapes_then_the_spec_covers_them() -> None:
+    vectors = [np.zeros((2, 3)), np.zeros((4, 3)), np.zeros((2, 3))]
+    ds = ps.Dataset.from_generator(lambda: iter(vectors))
+    assert ds.element_spec == ps.TensorSpec((None, 3), "float64")
+
+
 def test_given_a_first_element_that_fails_then_the_next_tells() -> None:
     assert failing(3, 0, 1).element_spec == ps.TensorSpec((), "int64")
 

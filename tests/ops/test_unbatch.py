@@ -56,9 +56,7 @@ class TestUnbatch(OpContract):
             assert np.shares_memory(next(it), data)
 
     @pytest.mark.parametrize("rows", [1, 2, 64])
-    def test_given_lengths_that_differ_within_an_element_then_only_it_fails(
-        self, rows: int
-    ) -> None:
+    def test_given_lengths_that_differ_within_an_element_then_only_it_fails(self, rows: int) -> None:
         def pairs() -> Iterator[Any]:
             yield np.arange(2), np.arange(2)
             yield np.arange(2), np.arange(3)
@@ -66,9 +64,7 @@ class TestUnbatch(OpContract):
 
         ds = ps.Dataset.from_generator(pairs).unbatch()
         assert events(ds, block_rows=rows) == [(0, 0), (1, 1), FAILED, (0, 0)]
-        with pytest.raises(
-            ps.errors.DataError, match=r"\[0\]': 2, 'element\[1\]': 3} in element 1"
-        ):
+        with pytest.raises(ps.errors.DataError, match=r"\[0\]': 2, 'element\[1\]': 3} in element 1"):
             list(ds)
 
     def test_given_scalars_that_only_the_run_can_know_then_each_fails(self) -> None:

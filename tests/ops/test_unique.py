@@ -53,9 +53,7 @@ class TestUnique(OpContract):
             ([[-0.0], [0.0]], [[-0.0]]),
         ],
     )
-    def test_given_leaves_of_a_kind_then_each_comes_once_in_order(
-        self, values: Any, expected: Any
-    ) -> None:
+    def test_given_leaves_of_a_kind_then_each_comes_once_in_order(self, values: Any, expected: Any) -> None:
         assert events(ps.Dataset.from_tensor_slices(values).unique()) == expected
 
     def test_given_not_a_number_then_it_comes_once(self) -> None:
@@ -77,9 +75,7 @@ class TestUnique(OpContract):
         assert events(ps.Dataset.from_tensor_slices(words).unique()) == words[:2]
 
     @given(st.lists(st.integers(-9, 9), min_size=1, max_size=60), st.integers(1, 9))
-    def test_given_any_numbers_then_it_is_what_a_dict_says(
-        self, values: list[int], rows: int
-    ) -> None:
+    def test_given_any_numbers_then_it_is_what_a_dict_says(self, values: list[int], rows: int) -> None:
         ds = ps.Dataset.from_tensor_slices(values).unique()
         assert events(ds, block_rows=rows) == list(dict.fromkeys(values))
 

@@ -81,9 +81,7 @@ class TestZip(OpContract):
     @pytest.mark.parametrize(
         "wrong", [lambda a: [a, a], lambda a: (a, [a]), lambda a: {"x": [a]}, lambda a: []]
     )
-    def test_given_a_list_then_declaring_fails_with_the_way_out(
-        self, wrong: Callable[[Any], Any]
-    ) -> None:
+    def test_given_a_list_then_declaring_fails_with_the_way_out(self, wrong: Callable[[Any], Any]) -> None:
         with pytest.raises(TypeError, match=r"zip at .*test_zip\.py:\d+.*list.*Use a tuple"):
             ps.Dataset.zip(wrong(ps.Dataset.range(3)))
 

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from contract.op_contract import drain, same
 
 import penstock as ps
+from contract.op_contract import drain, same
+from contract.ways import why_row_by_row
 from penstock.random.scope import drawing_for
 
 DRAWS: dict[str, Any] = {
@@ -40,6 +41,7 @@ def test_given_a_draw_then_the_bits_are_those_of_a_call_a_row(name: str) -> None
     over, plain = numbers.map(DRAWS[name]), numbers.map(by_row(DRAWS[name]))
     assert over.op.hoistable
     assert not plain.op.hoistable
+    assert why_row_by_row(over) == ""
     # The second map's key is that of its place in the pipeline, which is the same.
     assert same(drain(over), drain(plain))
 

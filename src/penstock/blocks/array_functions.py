@@ -8,43 +8,20 @@ and layout.
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from penstock.blocks import elementwise
+from penstock.blocks import elementwise, indexing, reductions  # noqa: F401  (they fill the tables too)
+from penstock.blocks.row_axes import axes_of, axis_of, blocks_of, flat_of
 from penstock.blocks.rows import FUNCTIONS, METHODS, Rows, trace_of
 from penstock.blocks.trace import StandIn
-
-Shape = int | tuple[int, ...]
-
-
-def _axis(axis: Any, rank: int) -> int:
-    """The axis of the block that is `axis` of a row of that rank."""
-    place = int(operator.index(axis))
-    if not -rank <= place < rank:
-        raise np.exceptions.AxisError(place, rank)
-    return place % rank + 1
-
-
-def _axes(axis: Any, rank: int) -> tuple[int, ...]:
-    if axis is None:
-        return tuple(range(1, rank + 1))
-    if isinstance(axis, tuple | list):
-        return tuple(_axis(one, rank) for one in axis)
-    return (_axis(axis, rank),)
 
 
 def _shape(shape: tuple[Any, ...]) -> tuple[int, ...]:
     if len(shape) == 1 and isinstance(shape[0], tuple | list):
         shape = tuple(shape[0])
     return tuple(operator.index(size) for size in shape)
-
-
-def _flat(a: Rows) -> NDArray[Any]:
-    return a._array.reshape(len(a._array), a.size)
 
 
 # Shape
@@ -57,38 +34,38 @@ def _reshape(a: Rows, *shape: Any, order: str = "C") -> Any:
 
 
 def _ravel(a: Rows, order: str = "C") -> Any:
-    return _flat(a) if order == "C" else NotImplemented
+    return flat_of(a) if order == "C" else NotImplemented
 
 
 def _flatten(a: Rows, order: str = "C") -> Any:
-    return _flat(a).copy() if order == "C" else NotImplemented
+    return flat_of(a).copy() if order == "C" else NotImplemented
 
 
 def _transpose(a: Rows, *axes: Any) -> Any:
     if not axes or axes == (None,):
         order = tuple(range(a.ndim, 0, -1))
     else:
-        order = _axes(_shape(axes), a.ndim)
+        order = axes_of(_shape(axes), a.ndim)
     return a._array.transpose(0, *order)
 
 
 def _swapaxes(a: Rows, axis1: int, axis2: int) -> Any:
-    return a._array.swapaxes(_axis(axis1, a.ndim), _axis(axis2, a.ndim))
+    return a._array.swapaxes(axis_of(axis1, a.ndim), axis_of(axis2, a.ndim))
 
 
 def _moveaxis(a: Rows, source: Any, destination: Any) -> Any:
-    return np.moveaxis(a._array, _axes(source, a.ndim), _axes(destination, a.ndim))
+    return np.moveaxis(a._array, axes_of(source, a.ndim), axes_of(destination, a.ndim))
 
 
 def _squeeze(a: Rows, axis: Any = None) -> Any:
     if axis is None:
         axis = tuple(i for i, size in enumerate(a.shape) if size == 1)
-    return a._array.squeeze(_axes(axis, a.ndim))
+    return a._array.squeeze(axes_of(axis, a.ndim))
 
 
 def _expand_dims(a: Rows, axis: Any) -> Any:
     count = len(axis) if isinstance(axis, tuple | list) else 1
-    return np.expand_dims(a._array, _axes(axis, a.ndim + count))
+    return np.expand_dims(a._array, axes_of(axis, a.ndim + count))
 
 
 def _broadcast_to(a: Rows, shape: Any) -> Any:
@@ -98,19 +75,19 @@ def _broadcast_to(a: Rows, shape: Any) -> Any:
 
 
 def _flip(a: Rows, axis: Any = None) -> Any:
-    return np.flip(a._array, _axes(axis, a.ndim))
+    return np.flip(a._array, axes_of(axis, a.ndim))
 
 
 def _fliplr(a: Rows) -> Any:
-    return np.flip(a._array, _axis(1, a.ndim))
+    return np.flip(a._array, axis_of(1, a.ndim))
 
 
 def _flipud(a: Rows) -> Any:
-    return np.flip(a._array, _axis(0, a.ndim))
+    return np.flip(a._array, axis_of(0, a.ndim))
 
 
 def _rot90(a: Rows, k: int = 1, axes: Any = (0, 1)) -> Any:
-    first, second = _axes(axes, a.ndim)
+    first, second = axes_of(axes, a.ndim)
     return np.rot90(a._array, operator.index(k), (first, second))
 
 
@@ -118,7 +95,7 @@ def _roll(a: Rows, shift: Any, axis: Any = None) -> Any:
     if axis is None or isinstance(shift, StandIn):
         return NotImplemented
     return np.roll(
-        a._array, shift, _axes(axis, a.ndim) if isinstance(axis, tuple) else _axis(axis, a.ndim)
+        a._array, shift, axes_of(axis, a.ndim) if isinstance(axis, tuple) else axis_of(axis, a.ndim)
     )
 
 
@@ -136,36 +113,23 @@ def _repeat(a: Rows, repeats: Any, axis: Any = None) -> Any:
     if isinstance(repeats, StandIn):
         return NotImplemented
     if axis is None:
-        return np.repeat(_flat(a), repeats, 1)
-    return np.repeat(a._array, repeats, _axis(axis, a.ndim))
+        return np.repeat(flat_of(a), repeats, 1)
+    return np.repeat(a._array, repeats, axis_of(axis, a.ndim))
 
 
 # Several arrays
 
 
-def _blocks(values: Sequence[Any]) -> list[NDArray[Any]]:
-    """Each value with a row axis: what is the same in every row is repeated, without a copy."""
-    trace = trace_of(values)
-    arrays = []
-    for value in values:
-        if isinstance(value, StandIn):
-            arrays.append(elementwise.align(trace, value, 0))
-        else:
-            constant = np.asanyarray(value)
-            arrays.append(np.broadcast_to(constant, (trace.rows, *constant.shape)))
-    return arrays
-
-
 def _stack(arrays: Any, axis: int = 0) -> Any:
-    blocks = _blocks(list(arrays))
-    return np.stack(blocks, _axis(axis, blocks[0].ndim))
+    blocks = blocks_of(list(arrays))
+    return np.stack(blocks, axis_of(axis, blocks[0].ndim))
 
 
 def _concatenate(arrays: Any, axis: Any = 0) -> Any:
-    blocks = _blocks(list(arrays))
+    blocks = blocks_of(list(arrays))
     if axis is None:
         return NotImplemented
-    return np.concatenate(blocks, _axis(axis, blocks[0].ndim - 1))
+    return np.concatenate(blocks, axis_of(axis, blocks[0].ndim - 1))
 
 
 def _where(condition: Any, *values: Any) -> Any:
@@ -235,147 +199,6 @@ def _round(a: Rows, decimals: int = 0) -> Any:
     return a._array.round(operator.index(decimals))
 
 
-# Reductions whose result does not depend on the order
-
-
-def _extreme(name: str) -> Any:
-    def reduce(a: Rows, axis: Any = None, **how: Any) -> Any:
-        if not how.keys() <= {"keepdims"}:
-            return NotImplemented
-        array = a._array
-        result = getattr(array, name)(axis=_axes(axis, a.ndim), **how)
-        if array.dtype.kind in "fc":
-            # Which of two zeros, or of two NaNs, is left depends on the order after all.
-            odd = (result == 0) & np.signbit(array).any() | np.isnan(result)
-            if array.dtype.kind == "c" or odd.any():
-                return NotImplemented
-        return result
-
-    return reduce
-
-
-def _either(name: str) -> Any:
-    def reduce(a: Rows, axis: Any = None, **how: Any) -> Any:
-        if not how.keys() <= {"keepdims"}:
-            return NotImplemented
-        return getattr(a._array, name)(axis=_axes(axis, a.ndim), **how)
-
-    return reduce
-
-
-def _total(name: str) -> Any:
-    def reduce(a: Rows, axis: Any = None, **how: Any) -> Any:
-        if not how.keys() <= {"keepdims"} or a.dtype.kind not in "biu":
-            return NotImplemented
-        return getattr(a._array, name)(axis=_axes(axis, a.ndim), **how)
-
-    return reduce
-
-
-def _place(name: str) -> Any:
-    def reduce(a: Rows, axis: Any = None, **how: Any) -> Any:
-        if how or a.dtype.kind == "c":
-            return NotImplemented
-        if axis is None:
-            return getattr(_flat(a), name)(axis=1)
-        return getattr(a._array, name)(axis=_axis(axis, a.ndim))
-
-    return reduce
-
-
-def _running(name: str) -> Any:
-    def accumulate(a: Rows, axis: Any = None, dtype: Any = None) -> Any:
-        if axis is None:
-            return getattr(_flat(a), name)(axis=1, dtype=dtype)
-        return getattr(a._array, name)(axis=_axis(axis, a.ndim), dtype=dtype)
-
-    return accumulate
-
-
-# Indexing
-
-
-def _take(a: Rows, indices: Any, axis: Any = None, out: None = None, mode: str = "raise") -> Any:  # noqa: ARG001
-    a._trace.may_raise = True
-    if isinstance(indices, StandIn):
-        return NotImplemented
-    if axis is None:
-        return np.take(_flat(a), indices, 1, mode=mode)  # type: ignore[call-overload]
-    return np.take(a._array, indices, _axis(axis, a.ndim), mode=mode)  # type: ignore[call-overload]
-
-
-def _take_along_axis(arr: Any, indices: Any, axis: Any) -> Any:
-    if axis is None:
-        return NotImplemented
-    trace_of((arr, indices)).may_raise = True
-    array, places = _blocks([arr, indices])
-    return np.take_along_axis(array, places, _axis(axis, array.ndim - 1))
-
-
-def _searchsorted(a: Any, v: Any, side: str = "left") -> Any:
-    if isinstance(a, StandIn):
-        return NotImplemented
-    return np.searchsorted(a, v._array, side)  # type: ignore[call-overload]
-
-
-_BASIC = (int, np.integer, slice, type(Ellipsis), type(None))
-
-
-def _getitem(a: Rows, key: Any) -> Any:
-    parts = key if type(key) is tuple else (key,)
-    if all(_is_basic(part) for part in parts):
-        return a._array[(slice(None), *parts)]
-    a._trace.may_raise = True
-    if any(isinstance(part, StandIn) for part in parts):
-        return _gather(a, parts)
-    fancy = [part for part in parts if isinstance(part, list | np.ndarray)]
-    others = [part for part in parts if not isinstance(part, list | np.ndarray)]
-    if len(fancy) == 1 and all(isinstance(part, slice | type(...)) for part in others):
-        return a._array[(slice(None), *parts)]
-    return NotImplemented
-
-
-def _is_basic(part: Any) -> bool:
-    if isinstance(part, slice):
-        ends = (part.start, part.stop, part.step)
-        return all(end is None or isinstance(end, int | np.integer) for end in ends)
-    return isinstance(part, _BASIC) and not isinstance(part, bool)
-
-
-def _gather(a: Rows, parts: tuple[Any, ...]) -> Any:
-    """`a[i, j]` where some of the numbers differ from row to row."""
-    trace = a._trace
-    for part in parts:
-        if isinstance(part, StandIn) and not (isinstance(part, Rows) and part.dtype.kind in "iu"):
-            trace.refuse("selects by a mask that differs from row to row")
-        if not isinstance(part, StandIn | int | np.integer) or isinstance(part, bool):
-            return NotImplemented
-    places = elementwise.aligned(trace, list(parts))
-    rank = max(np.ndim(place) for place in places) - 1
-    rows = np.arange(trace.rows).reshape(-1, *(1,) * rank)
-    return a._array[(rows, *places)]
-
-
-def _setitem(a: Rows, key: Any, value: Any) -> None:
-    trace = a._trace
-    parts = key if type(key) is tuple else (key,)
-    if len(parts) == 1 and isinstance(key, Rows) and key.dtype == bool and np.ndim(value) == 0:
-        if key.shape != a.shape or isinstance(value, StandIn):
-            trace.refuse("sets items by a mask that differs from row to row")
-        a._array[key._array] = value
-        return
-    if not all(_is_basic(part) for part in parts):
-        trace.refuse("sets items by numbers")
-    place = a._array[(slice(None), *parts)]
-    if isinstance(value, StandIn):
-        if value.ndim > place.ndim - 1:
-            trace.refuse("sets items to something of a higher rank")
-        value = elementwise.align(trace, value, place.ndim - 1)
-    elif np.ndim(value) > place.ndim - 1:
-        trace.refuse("sets items to something of a higher rank")
-    a._array[(slice(None), *parts)] = value
-
-
 FUNCTIONS |= {
     np.reshape: _reshape,
     np.ravel: _ravel,
@@ -402,21 +225,6 @@ FUNCTIONS |= {
     np.copy: _np_copy,
     np.round: _round,
     np.around: _round,
-    np.take: _take,
-    np.take_along_axis: _take_along_axis,
-    np.searchsorted: _searchsorted,
-    np.min: _extreme("min"),
-    np.max: _extreme("max"),
-    np.amin: _extreme("min"),
-    np.amax: _extreme("max"),
-    np.any: _either("any"),
-    np.all: _either("all"),
-    np.argmax: _place("argmax"),
-    np.argmin: _place("argmin"),
-    np.sum: _total("sum"),
-    np.prod: _total("prod"),
-    np.cumsum: _running("cumsum"),
-    np.cumprod: _running("cumprod"),
 }
 METHODS |= {
     "reshape": _reshape,
@@ -430,19 +238,6 @@ METHODS |= {
     "astype": _astype,
     "copy": _copy,
     "round": _round,
-    "take": _take,
-    "min": _extreme("min"),
-    "max": _extreme("max"),
-    "any": _either("any"),
-    "all": _either("all"),
-    "argmax": _place("argmax"),
-    "argmin": _place("argmin"),
-    "sum": _total("sum"),
-    "prod": _total("prod"),
-    "cumsum": _running("cumsum"),
-    "cumprod": _running("cumprod"),
-    "__getitem__": _getitem,
-    "__setitem__": _setitem,
 }
 
 _METHODS_BY_ROW = "mean std var dot trace diagonal searchsorted conj conjugate argsort"

@@ -115,14 +115,15 @@ def power(trace: Trace, left: Any, right: Any) -> Any:
     values = [_constant(trace, left), _constant(trace, right)]
     dtypes, exact = _loop(trace, np.power, values, None)
     whole = all(dtype.kind in "biu" for dtype in dtypes)
-    if whole:
-        trace.may_raise = True
-        return np.power(*aligned(trace, values))
+    trace.may_raise = trace.may_raise or whole
     arrays_only = all(value.ndim for value in values if isinstance(value, StandIn))
     squared = isinstance(right, int | float) and right == 2 and dtypes[0].kind == "f"
     if arrays_only and (squared or exact):
         sample = operator.pow(*first_row(values))
         return same_layout(trace, operator.pow(*aligned(trace, values)), sample)
+    if whole:
+        sample = operator.pow(*first_row(values))
+        return same_layout(trace, np.power(*aligned(trace, values)), sample)
     return by_row(trace, operator.pow, (left, right), {})
 
 

@@ -91,9 +91,7 @@ def _flat(column: Column) -> tuple[Index, Raw, Index]:
     return ragged.shapes, raw, ragged.offsets * size
 
 
-def decode(
-    structure: Structure, parts: tuple[Part, ...], raw: Raw, starts: Index, empty: Empty
-) -> Block:
+def decode(structure: Structure, parts: tuple[Part, ...], raw: Raw, starts: Index, empty: Empty) -> Block:
     """The rows whose records begin at `starts`."""
     count = sum(part.numbers for part in parts)
     at = starts + 8 * count

@@ -28,9 +28,7 @@ class Rows(NDArrayOperatorsMixin, StandIn):
 
     __slots__ = ("_held", "_pending")
 
-    def __init__(
-        self, array: NDArray[Any], trace: Trace, pending: np.dtype[Any] | None = None
-    ) -> None:
+    def __init__(self, array: NDArray[Any], trace: Trace, pending: np.dtype[Any] | None = None) -> None:
         self._trace = trace
         self._held = array
         self._pending = pending
@@ -217,9 +215,7 @@ def wrapped(result: Any, trace: Trace) -> Any:
     return result
 
 
-def apply(
-    plain: Callable[..., Any], over: Over | None, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Any:
+def apply(plain: Callable[..., Any], over: Over | None, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Do `over` for the block, and hold the first row to what `plain` gives for it."""
     trace = trace_of(args, kwargs)
     if kwargs.get("out") is not None:

@@ -81,7 +81,7 @@ class StandIn:
     def __index__(self) -> int:
         self._refuse("uses an element's value as a Python number")
 
-    def __array__(self, *args: Any, **kwargs: Any) -> NDArray[Any]:  # noqa: ARG002, D102
+    def __array__(self, *args: Any, **kwargs: Any) -> NDArray[Any]:
         self._refuse("makes a NumPy array of an element's value")
 
     def __hash__(self) -> int:

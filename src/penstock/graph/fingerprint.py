@@ -60,9 +60,7 @@ def _of(value: Any, depth: int) -> str:
         return type(value).__qualname__
     if isinstance(value, np.ndarray):
         return _of_array(value, depth)
-    if value is None or isinstance(
-        value, int | float | complex | str | bytes | np.generic | np.dtype
-    ):
+    if value is None or isinstance(value, int | float | complex | str | bytes | np.generic | np.dtype):
         return repr(value)
     if isinstance(value, Structure | TensorSpec | Spec):
         return str(value)

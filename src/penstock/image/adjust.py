@@ -55,9 +55,7 @@ def random_brightness(image: Any, max_delta: float, seed: int | None = None) -> 
     True
     """
     if max_delta < 0:
-        raise ArgumentError(
-            f"ps.image.random_brightness(max_delta=): expected at least 0, got {max_delta}."
-        )
+        raise ArgumentError(f"ps.image.random_brightness(max_delta=): expected at least 0, got {max_delta}.")
     return adjust_brightness(image, uniform((), -max_delta, max_delta, seed=seed))
 
 
@@ -73,8 +71,7 @@ def random_contrast(image: Any, lower: float, upper: float, seed: int | None = N
     """
     if not 0 <= lower < upper:
         raise ArgumentError(
-            f"ps.image.random_contrast(lower=, upper=): expected 0 <= lower < upper, "
-            f"got {lower} and {upper}."
+            f"ps.image.random_contrast(lower=, upper=): expected 0 <= lower < upper, got {lower} and {upper}."
         )
     return adjust_contrast(image, uniform((), lower, upper, seed=seed))
 

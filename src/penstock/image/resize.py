@@ -71,9 +71,7 @@ def _nearest(old: int, new: int) -> NDArray[np.int64]:
     return np.clip(np.floor(_centres(old, new)).astype(np.int64), 0, old - 1)
 
 
-def _neighbours(
-    old: int, new: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
+def _neighbours(old: int, new: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
     """For each new pixel its two old neighbours, and how far it is from the first of them."""
     at = _centres(old, new) - np.float32(0.5)
     below = np.floor(at)

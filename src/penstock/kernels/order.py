@@ -38,11 +38,12 @@ def chain(slots: Index, size: int) -> tuple[Index, Index]:
     narrow = slots.astype(np.uint16) if size <= 1 << 16 else slots
     order = np.argsort(narrow, kind="stable")
     ordered = narrow[order]
-    again = ordered[1:] == ordered[:-1]
+    again = np.flatnonzero(ordered[1:] == ordered[:-1])
+    drawn = order[again]
     earlier = np.full(count, -1, np.int64)
-    earlier[order[1:][again]] = order[:-1][again]
+    earlier[order[again + 1]] = drawn
     last = np.ones(count, bool)
-    last[order[:-1][again]] = False
+    last[drawn] = False
     return earlier, np.flatnonzero(last)
 
 

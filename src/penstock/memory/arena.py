@@ -146,9 +146,7 @@ class RecordShelf(Shelf):
         back[np.concatenate(groups)] = np.arange(len(sources))
         return concat(parts).take(back, empty)
 
-    def _visit(
-        self, sources: Index, coming: NDArray[np.bool_], block: Block | None, starts: Index
-    ) -> bool:
+    def _visit(self, sources: Index, coming: NDArray[np.bool_], block: Block | None, starts: Index) -> bool:
         """Write rows that come and go at once behind the others, if there is room, to read all."""
         if block is None or not coming.any():
             return True

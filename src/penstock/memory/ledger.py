@@ -249,9 +249,7 @@ class Ledger:
     def lent_arrays(self) -> list[NDArray[Any]]:
         """The buffers that the user has now."""
         with self._settled():
-            arrays = [
-                entry.ref() for entry in self._watched.values() if entry.lent and not entry.kept
-            ]
+            arrays = [entry.ref() for entry in self._watched.values() if entry.lent and not entry.kept]
         return [array for array in arrays if array is not None]
 
     def _settled(self) -> threading.RLock:
@@ -322,9 +320,7 @@ class Ledger:
 
     def _room(self, account: Account) -> int:
         kept_free = sum(
-            max(other.floor - other.held, 0)
-            for other in self.accounts.values()
-            if other is not account
+            max(other.floor - other.held, 0) for other in self.accounts.values() if other is not account
         )
         return self.budget - self.held - kept_free
 

@@ -58,9 +58,7 @@ class GrowingArray:
         elif size != self._size:
             self._pages.resize(size)
         self._size = size
-        flat = np.frombuffer(
-            self._pages, self._dtype, count=rows * self._row_bytes // self._dtype.itemsize
-        )
+        flat = np.frombuffer(self._pages, self._dtype, count=rows * self._row_bytes // self._dtype.itemsize)
         self.rows = flat.reshape(rows, *self._shape)
 
     def close(self) -> None:

@@ -134,8 +134,7 @@ def write_rows(path: Path, about: Any, log: RowLog | None) -> RowFile:
         draft.replace(path)
     except OSError as error:
         raise PenstockError(
-            f"Writing the rows to {path} failed: {error.strerror}. Make room there, or name "
-            f"another file."
+            f"Writing the rows to {path} failed: {error.strerror}. Make room there, or name another file."
         ) from error
     finally:
         draft.unlink(missing_ok=True)

@@ -22,6 +22,10 @@ CHUNK = 256 << 10
 SPILLED = "keeps rows in a scratch file, to stay in the budget"
 
 
+def _nobody(_: str) -> None:
+    """Nobody is there to be told."""
+
+
 class Chunk:
     """Some consecutive rows: a block in memory, or its description and its place in the file."""
 
@@ -48,7 +52,7 @@ class RowLog:
         account: Account,
         scratch: Callable[[], Scratch],
         empty: Empty = np.empty,
-        note: Callable[[str], None] = lambda _: None,
+        note: Callable[[str], None] = _nobody,
     ) -> None:
         self._account = account
         self._scratch = scratch
@@ -186,6 +190,8 @@ class RowLog:
                 if chunk.block is not None:
                     self._account.release(chunk.block.nbytes)
                     self._account.disown(chunk.block)
+            # These hold on to the run.
+            self._empty, self._note = np.empty, _nobody
 
     def attach(self, account: Account, empty: Empty, note: Callable[[str], None]) -> None:
         """Go on in another run: what its budget refuses goes to the file."""

@@ -211,9 +211,7 @@ def _array(column: Column) -> NDArray[Any]:
 class ObjectShelf(Shelf):
     """Rows of anything, one by one, in a list; those that are on disk are pickled."""
 
-    def __init__(
-        self, account: Account, scratch: Callable[[], Scratch], note: Callable[[str], None]
-    ) -> None:
+    def __init__(self, account: Account, scratch: Callable[[], Scratch], note: Callable[[str], None]) -> None:
         self._structure: Structure | None = None
         self._account = account
         self._note = note

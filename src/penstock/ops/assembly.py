@@ -47,9 +47,7 @@ class Assembly:
         self._structure = block.structure
         arrays = [column.array for column in block.columns if isinstance(column, DenseColumn)]
         if len(arrays) == len(block.columns):
-            self._outs = [
-                self._empty((self._size, *array.shape[1:]), array.dtype) for array in arrays
-            ]
+            self._outs = [self._empty((self._size, *array.shape[1:]), array.dtype) for array in arrays]
 
     def _fits(self, block: Block) -> bool:
         assert self._outs is not None

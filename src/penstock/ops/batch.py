@@ -43,9 +43,7 @@ class Batch(Op):
         return self.size if self.drop_remainder or whole else None
 
     def find_cardinality(self) -> int:
-        return batched_cardinality(
-            self.inputs[0].cardinality, self.size, drop_remainder=self.drop_remainder
-        )
+        return batched_cardinality(self.inputs[0].cardinality, self.size, drop_remainder=self.drop_remainder)
 
 
 def batched_spec(spec: Spec | None, size: int | None) -> Spec | None:
@@ -102,9 +100,7 @@ class RunningBatch(Running):
     def _keep(self, block: Block) -> None:
         if not self._begun.rows:
             one = -(-block.nbytes // block.rows)
-            self._context.account.need(
-                one * self._op.size, f"Use a batch_size smaller than {self._op.size}."
-            )
+            self._context.account.need(one * self._op.size, f"Use a batch_size smaller than {self._op.size}.")
         self._begun.add(block)
 
     def _stack(self, block: Block) -> Block:
@@ -163,8 +159,7 @@ def stack_column(column: Column, size: int, label: str, path: str, first: int) -
 
 def _stack_objects(column: ObjectColumn, size: int, label: str, path: str, first: int) -> Column:
     kinds: list[Any] = [
-        (type(item), getattr(item, "dtype", None), getattr(item, "shape", None))
-        for item in column.array
+        (type(item), getattr(item, "dtype", None), getattr(item, "shape", None)) for item in column.array
     ]
     arrays = all(issubclass(kind[0], np.ndarray | np.generic) for kind in kinds)
     for i, kind in enumerate(kinds):

@@ -13,7 +13,7 @@ from penstock.graph.fingerprint import UNSEEN, fingerprint
 from penstock.graph.op import Op
 from penstock.graph.running import Context, Input, Running
 from penstock.memory.rowlog import read_only
-from penstock.ops.cachestore import CacheStore
+from penstock.ops.cachestore import CacheStore, stand_in
 
 SUFFIX = ".rows"
 """What the name of a cache's file ends with."""
@@ -72,7 +72,7 @@ class RunningCache(Running):
                     stop, error = store.errors[self._failed]
                     if stop == self._at:
                         self._failed += 1
-                        raise error.with_traceback(None)
+                        raise stand_in(error)
                 if self._at < stop:
                     block = store.read(self._at, min(rows, stop - self._at))
                     self._at += block.rows
@@ -94,10 +94,13 @@ class RunningCache(Running):
             block = self._upstream.pull(min(behind, self._skip_rows()) if behind > 0 else rows)
         except ElementError as error:
             with store.lock:
-                if self._upstream_failed == len(store.errors):
-                    store.errors.append((first, error))
+                fresh = self._upstream_failed == len(store.errors)
                 self._upstream_failed += 1
-            return None
+                if not fresh:
+                    return None  # it is stored, and is raised when its turn comes
+                store.errors.append((first, stand_in(error)))
+                self._failed = self._upstream_failed
+            raise
         with store.lock:
             if block is None:
                 store.finish(self._context)
@@ -105,12 +108,12 @@ class RunningCache(Running):
             self._upstream_at = last = first + block.rows
             if store.rows >= last:
                 return None
-            fresh = block.slice(store.rows - first, block.rows)
-            store.append(fresh)
-            if self._at != last - fresh.rows:
+            rest = block.slice(store.rows - first, block.rows)
+            store.append(rest)
+            if self._at != last - rest.rows:
                 return None
             self._at = last
-            return read_only(fresh)
+            return read_only(rest)
 
     def _skip_rows(self) -> int:
         """How many stored rows to ask for at once, only to pass them."""

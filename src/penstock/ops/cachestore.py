@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import threading
 import weakref
 from pathlib import Path
@@ -17,6 +18,16 @@ from penstock.memory.spill import Scratch
 
 STAYS = 8 << 20
 """So many bytes may stay in memory while no run is open."""
+
+
+def stand_in(error: ElementError) -> ElementError:
+    """An error that says the same, and holds on to no frame of the run that met the first one."""
+    same = copy.copy(error)
+    try:
+        same.__cause__ = copy.copy(error.__cause__)
+    except Exception:  # a user's exception need not be one that can be copied
+        same.__cause__ = None
+    return same
 
 
 class CacheStore:
@@ -67,9 +78,7 @@ class CacheStore:
                 self._check(self._file, where)
                 self.complete = True
             elif not path.parent.is_dir():
-                raise ArgumentError(
-                    f"{where}the folder {path.parent} does not exist. Make it first."
-                )
+                raise ArgumentError(f"{where}the folder {path.parent} does not exist. Make it first.")
 
     def _check(self, file: RowFile, where: str) -> None:
         differs = first_difference(self._fingerprint, file.about)

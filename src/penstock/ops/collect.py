@@ -26,6 +26,8 @@ class Collector:
         structure = self._structure or structure_of(element)
         try:
             leaves = [as_leaf(leaf) for leaf in structure.flatten(element)]
+            if any(isinstance(leaf, tuple | dict) for leaf in leaves):
+                raise TypeError(f"expected the structure {structure}, got {structure_of(element)}")
         except TypeError as error:
             raise DataError(
                 f"{self._label}: element {number} is not like those before it: {error}. "

@@ -163,3 +163,4 @@ class RunningMap(Running):
 
     def close(self) -> None:
         self._rest = None
+        self._error = None

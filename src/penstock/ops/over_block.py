@@ -52,7 +52,7 @@ def call_over_block(
         structure = structure_of(result)
         leaves = [_leaf(leaf, trace) for leaf in structure.flatten(result)]
         element = structure.unflatten(leaves)
-    columns = [_column(leaf, block.rows) for leaf in leaves]
+    columns = [_column(leaf, trace) for leaf in leaves]
     return Traced(Block(structure, columns, block.rows), trace, leaves)
 
 
@@ -85,17 +85,17 @@ def _leaf(value: Any, trace: Trace) -> Any:
 
 
 def _plain_list(value: list[Any]) -> bool:
-    return all(
-        _plain_list(part) if isinstance(part, list) else isinstance(part, _LEAVES) for part in value
-    )
+    return all(_plain_list(part) if isinstance(part, list) else isinstance(part, _LEAVES) for part in value)
 
 
-def _column(leaf: Any, rows: int) -> Column:
+def _column(leaf: Any, trace: Trace) -> Column:
     if isinstance(leaf, Rows):
-        return DenseColumn(_compact(leaf._array))
+        array = leaf._array
+        passed_on = any(array is source for source in trace.sources)
+        return DenseColumn(array if passed_on else _compact(array))
     if isinstance(leaf, Opaque):
         return leaf._column
-    return repeated(leaf, rows)
+    return repeated(leaf, trace.rows)
 
 
 def _compact(array: NDArray[Any]) -> NDArray[Any]:
@@ -126,9 +126,7 @@ def _trial_column(leaf: TensorSpec) -> Column:
         if leaf.dtype.kind in NUMBERS:
             return DenseColumn(np.ones((1, *sizes), leaf.dtype))
         if leaf.dtype in (BYTES, TEXT) and leaf.shape == ():
-            return BytesColumn(
-                np.zeros(0, np.uint8), np.zeros(2, np.int64), text=leaf.dtype == TEXT
-            )
+            return BytesColumn(np.zeros(0, np.uint8), np.zeros(2, np.int64), text=leaf.dtype == TEXT)
     return ObjectColumn(np.empty(1, OBJECT))
 
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from penstock.blocks.block import Block
-from penstock.blocks.build import column_of_array, concat_columns
-from penstock.blocks.columns import BytesColumn, Column, DenseColumn
+from penstock.blocks.columns import Column
 from penstock.blocks.spec import Spec, TensorSpec
 from penstock.blocks.structure import Structure
 from penstock.errors import ArgumentError, ArgumentTypeError, DataError
@@ -19,6 +16,8 @@ from penstock.graph.op import INFINITE, Op
 from penstock.graph.running import Context, Running
 from penstock.ops import padding
 from penstock.ops.batch import batched_cardinality
+from penstock.ops.gathered import Gathered
+from penstock.ops.padded_leaf import PaddedLeaf
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -105,147 +104,145 @@ class RunningPaddedBatch(Running):
         self._shapes: list[padding.Shape | None] = []
         self._values: list[Any] = []
         self._structure: Structure | None = None
-        self._parts: list[Block] = []
-        self._have = 0
-        self._bytes = 0
+        self._gathered = Gathered(context)
+        self._leaves: list[PaddedLeaf] = []  # of the batch whose rows go to the log
         self._seen = 0
         self._ended = False
 
     def pull(self, rows: int) -> Block | None:
-        size = self._op.size
-        while self._have < size and not self._ended:
-            block = self._upstream.pull(rows * size - self._have)
+        size, gathered = self._op.size, self._gathered
+        while gathered.rows < size and not self._ended:
+            # A log gets the rows of one batch and no more.
+            wanted = (1 if gathered.logged else rows) * size - gathered.rows
+            block = self._upstream.pull(wanted)
             if block is None:
                 self._ended = True
             else:
                 self._keep(block)
-        if self._have >= size:
-            return self._batches(min(self._have // size, rows))
-        if self._have and not self._op.drop_remainder:
-            return self._lay(self._cut(self._have), 1)
-        self._parts = []
+            del block  # what it holds is not needed while the next part is made
+        if gathered.rows >= size:
+            return self._batches(min(gathered.rows // size, rows))
+        if gathered.rows and not self._op.drop_remainder:
+            return self._batch(gathered.rows)
+        gathered.clear()
         return None
 
     def _keep(self, block: Block) -> None:
         if self._structure is None:
             self._structure = block.structure
             self._shapes, self._values = self._op.shapes_and_values(block.structure)
-        size = block.nbytes
-        whole_batch = -(-size // block.rows) * self._op.size
-        self._parts.append(block)
-        self._have += block.rows
-        self._bytes += size
-        if self._have < self._op.size or whole_batch > self._context.block_bytes:
-            remedy = f"Use a batch_size smaller than {self._op.size}."
-            self._context.account.need(max(whole_batch, self._bytes), remedy)
+        gathered = self._gathered
+        if gathered.logged:
+            self._see(self._leaves, [block], self._seen + gathered.rows)
+        gathered.add(block)
+        if gathered.rows < self._op.size and gathered.many:
+            self._leaves = self._new_leaves()
+            self._see(self._leaves, gathered.parts, self._seen)
+            gathered.move()
+        if gathered.logged:
+            # The batch will have no less than this: what cannot fit is told before all rows came.
+            self._need(sum(leaf.nbytes for leaf in self._leaves))
+
+    def _new_leaves(self) -> list[PaddedLeaf]:
+        return [PaddedLeaf(shape) for shape in self._shapes]
+
+    def _see(self, leaves: list[PaddedLeaf], parts: list[Block], number: int) -> None:
+        for part in parts:
+            for leaf, column in zip(leaves, part.columns, strict=True):
+                leaf.see(column, number)
+            number += part.rows
+
+    def _need(self, size: int) -> None:
+        remedy = f"Use a batch_size smaller than {self._op.size}, or smaller padded_shapes."
+        self._context.account.need(size, remedy)
 
     def _batches(self, count: int) -> Block:
-        fixed = all(shape is not None and None not in shape for shape in self._shapes)
-        if count > 1 and fixed:
-            parts = self._first(count * self._op.size)
-            try:
-                block = self._lay(parts, count)
-            except DataError:
-                pass  # one of these batches fails; those before it are made one by one
-            else:
-                self._cut(count * self._op.size)
-                return block
-        return self._lay(self._cut(self._op.size), 1)
+        if count > 1 and all(shape is not None and None not in shape for shape in self._shapes):
+            count = min(count, self._context.rows_for(self._fixed_bytes()))
+            if count > 1:
+                rows = count * self._op.size
+                try:
+                    block = self._lay(self._gathered.first(rows), self._seen, count)
+                except DataError:
+                    pass  # one of these batches fails; those before it are made one by one
+                else:
+                    self._gathered.cut(rows)
+                    self._seen += rows
+                    return block
+        return self._batch(self._op.size)
 
-    def _first(self, rows: int) -> list[Block]:
-        """The first `rows` of the rows at hand."""
-        parts = []
-        for part in self._parts:
-            if rows <= 0:
-                break
-            parts.append(part.slice(0, min(rows, part.rows)))
-            rows -= part.rows
-        return parts
+    def _fixed_bytes(self) -> int:
+        """About the bytes of one batch where all shapes are fixed."""
+        size, columns = 0, self._gathered.parts[0].columns
+        for shape, column in zip(self._shapes, columns, strict=True):
+            size += padding.dtype_of(column).itemsize * math.prod(n or 0 for n in shape or ())
+        return size * self._op.size
 
-    def _cut(self, rows: int) -> list[Block]:
-        """The first `rows` of the rows at hand, which are then at hand no more."""
-        parts = self._first(rows)
-        self._have -= rows
-        self._seen += rows
-        while rows:
-            first = self._parts.pop(0)
-            if first.rows > rows:
-                self._parts.insert(0, first.slice(rows, first.rows))
-                break
-            rows -= first.rows
-        self._bytes = sum(part.nbytes for part in self._parts)
-        return parts
+    def _batch(self, rows: int) -> Block:
+        first, self._seen = self._seen, self._seen + rows
+        gathered = self._gathered
+        if not gathered.logged:
+            return self._lay(gathered.cut(rows), first, 1)
+        try:
+            values = self._checked(self._leaves, first)
+        except DataError:
+            gathered.clear()
+            raise
+        columns: list[Column | None] = [None] * len(values)
+        return self._fill(self._leaves, values, columns, [], 1)
 
-    def _lay(self, parts: list[Block], count: int) -> Block:
-        rows = sum(part.rows for part in parts)
-        first = self._seen - rows if count == 1 else self._seen
-        structure, columns = parts[0].structure, []
-        for i, path in enumerate(structure.paths()):
-            leaf = [part.columns[i] for part in parts]
+    def _lay(self, parts: list[Block], first: int, count: int) -> Block:
+        leaves = self._new_leaves()
+        self._see(leaves, parts, first)
+        values = self._checked(leaves, first)
+        columns = [
+            leaf.uncopied([part.columns[i] for part in parts], count)
+            for i, leaf in enumerate(leaves)
+        ]
+        return self._fill(leaves, values, columns, parts, count)
+
+    def _fill(
+        self,
+        leaves: list[PaddedLeaf],
+        values: list[Any],
+        columns: list[Column | None],
+        parts: list[Block],
+        count: int,
+    ) -> Block:
+        """Make the columns that are None, of the rows in `parts`, or where it is empty in the log."""
+        gathered, structure = self._gathered, self._structure
+        rest = [i for i, column in enumerate(columns) if column is None]
+        size = sum(leaves[i].nbytes for i in rest)
+        self._need(size)
+        if parts and count == 1 and not gathered.fits(size):
+            gathered.put_off(parts)
+        laid = {i: leaves[i].begin(values[i], count, self._context.empty) for i in rest}
+
+        def lay(part: Block) -> None:
+            for i, leaf in laid.items():
+                leaf.lay(part.columns[i])
+
+        for part in parts:
+            lay(part)
+        if not parts:
+            gathered.drain(lay)
+        assert structure is not None
+        made = [laid[i].column() if column is None else column for i, column in enumerate(columns)]
+        return Block(structure, made, count)
+
+    def _checked(self, leaves: list[PaddedLeaf], first: int) -> list[Any]:
+        """What each leaf is padded with; `DataError` where the rows make no batch."""
+        assert self._structure is not None
+        values = []
+        for i, path in enumerate(self._structure.paths()):
+            problem = leaves[i].problem(path, first)
+            if problem is not None:
+                raise self._failed(*problem)
             try:
-                dtype = padding.dtype_of(leaf)
-                target = self._target(leaf, i, path, first)
-            except TypeError as error:
-                raise self._failed(f"element{path}: {error}", first) from None
-            try:
-                value = padding.check_value(self._values[i], dtype, path)
+                values.append(padding.check_value(self._values[i], leaves[i].dtype, path))
             except TypeError as error:
                 raise self._op.wrong("padding_values", error) from None
-            columns.append(self._stack(leaf, value, (rows, *target), count))
-        return Block(structure, columns, count)
-
-    def _stack(self, leaf: list[Column], value: Any, shape: tuple[int, ...], count: int) -> Column:
-        rows, target = shape[0], shape[1:]
-        batched = (count, rows // count, *target)
-        one = leaf[0]
-        if len(leaf) == 1 and isinstance(one, DenseColumn) and one.array.shape[1:] == target:
-            return DenseColumn(one.array.reshape(batched))
-        if all(isinstance(part, BytesColumn) and part.shape == target for part in leaf):
-            joined = concat_columns(leaf)
-            assert isinstance(joined, BytesColumn)
-            return joined.reshaped(batched[1:])
-        dtype = np.dtype(object) if isinstance(value, bytes | str) else np.asarray(value).dtype
-        out = self._allocate(shape, dtype)
-        at = 0
-        for part in leaf:
-            padding.lay(part, out[at : at + part.rows], value)
-            at += part.rows
-        return column_of_array(out.reshape(batched))
-
-    def _allocate(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
-        size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
-        remedy = f"Use a batch_size smaller than {self._op.size}, or smaller padded_shapes."
-        self._context.account.need(size + self._bytes, remedy)
-        return self._context.empty(shape, dtype)
-
-    def _target(self, leaf: list[Column], i: int, path: str, first: int) -> tuple[int, ...]:
-        """The shape that every row of the leaf is padded to; `DataError` where one does not fit."""
-        shapes = [padding.shapes_of(part) for part in leaf]
-        ranks = {part.shape[1] for part in shapes}
-        if len(ranks) > 1:
-            raise TypeError(f"expected elements of one rank, got the ranks {sorted(ranks)}")
-        longest = np.max([part.max(axis=0) for part in shapes], axis=0).astype(np.int64)
-        said = self._shapes[i]
-        if said is None:
-            return tuple(longest.tolist())
-        if len(said) != len(longest):
-            raise TypeError(f"expected elements of rank {len(said)}, got the rank {len(longest)}")
-        pairs = zip(said, longest.tolist(), strict=True)
-        target = tuple(size if wanted is None else wanted for wanted, size in pairs)
-        if (longest > np.array(target, np.int64)).any():
-            at = first
-            for part, column in zip(shapes, leaf, strict=True):
-                over = (part > np.array(target, np.int64)).any(axis=1)
-                if over.any():
-                    row = int(over.argmax())
-                    came = tuple(part[row].tolist())
-                    raise self._failed(
-                        f"element{path} has the shape {came}, which is longer than the padded "
-                        f"shape {said}. Cut it with a map before, or give larger padded_shapes",
-                        at + row,
-                    )
-                at += column.rows
-        return target
+        return values
 
     def _failed(self, message: str, number: int) -> DataError:
         label = self._context.label
@@ -253,4 +250,4 @@ class RunningPaddedBatch(Running):
         return DataError(text, op=label, number=number)
 
     def close(self) -> None:
-        self._parts = []
+        self._gathered.close()

@@ -113,16 +113,8 @@ def check_scalar(value: Any, path: str) -> None:
         raise TypeError(f"expected a scalar to pad element{path} with, got {value!r}")
 
 
-def dtype_of(leaf: Sequence[Column]) -> np.dtype[Any]:
-    """The dtype of all rows of these columns; TypeError where they have several."""
-    dtypes = {_dtype(column) for column in leaf}
-    if len(dtypes) > 1:
-        names = sorted(map(dtype_name, dtypes))
-        raise TypeError(f"expected elements of one dtype, got {' and '.join(names)}")
-    return dtypes.pop()
-
-
-def _dtype(column: Column) -> np.dtype[Any]:
+def dtype_of(column: Column) -> np.dtype[Any]:
+    """The dtype of the rows of a column."""
     if isinstance(column, DenseColumn):
         return column.array.dtype
     if isinstance(column, RaggedColumn):
@@ -130,6 +122,15 @@ def _dtype(column: Column) -> np.dtype[Any]:
     if isinstance(column, BytesColumn):
         return TEXT if column.text else BYTES
     return spec_of(column.item(0)).dtype
+
+
+def longest_of(column: Column) -> tuple[int, ...]:
+    """The most that any row has in each axis; TypeError where rows have no one rank."""
+    if isinstance(column, DenseColumn):
+        return column.array.shape[1:]
+    if isinstance(column, BytesColumn):
+        return column.shape
+    return tuple(shapes_of(column).max(axis=0).tolist())
 
 
 def shapes_of(column: Column) -> NDArray[np.int64]:

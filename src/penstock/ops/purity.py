@@ -149,9 +149,7 @@ class _Reader:
             if value.dtype == object:
                 raise _Impure(f"reads {name}, an array of objects")
             self._arrays = name
-        elif (
-            isinstance(value, types.FunctionType) and not is_trusted(value) and not _is_numpy(value)
-        ):
+        elif isinstance(value, types.FunctionType) and not is_trusted(value) and not _is_numpy(value):
             self._function(value)
         elif isinstance(value, functools.partial):
             for part in (value.func, *value.args, *value.keywords.values()):
@@ -169,9 +167,7 @@ class _Reader:
             return
         self._seen.add(id(function))
         code = function.__code__
-        if code.co_flags & (
-            inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_GENERATOR
-        ):
+        if code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_GENERATOR):
             raise _Impure(f"{code.co_name} is a generator or a coroutine")
         defaults = (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
         for value in defaults:
@@ -192,7 +188,8 @@ class _Reader:
             elif one.opname == "LOAD_DEREF" and one.argval in cells:
                 self._read(cells[one.argval], one.argval, _attributes(instructions, i + 1))
         for constant in code.co_consts:
-            if isinstance(constant, types.CodeType):
+            # From Python 3.14 on, annotations are code that nothing calls here.
+            if isinstance(constant, types.CodeType) and constant.co_name != "__annotate__":
                 # What the inner function shares with this one is this one's own, or in `cells`.
                 inner = {name: cells[name] for name in constant.co_freevars if name in cells}
                 self._code(constant, function, inner)

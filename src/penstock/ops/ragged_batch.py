@@ -6,18 +6,20 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from penstock.blocks.block import Block
-from penstock.blocks.build import as_ragged, concat
-from penstock.blocks.columns import BytesColumn, Column, DenseColumn, ObjectColumn, RaggedColumn
-from penstock.blocks.ragged import ragged_of
+from penstock.blocks.build import concat
+from penstock.blocks.columns import DenseColumn
 from penstock.blocks.spec import Spec, TensorSpec
+from penstock.blocks.structure import Structure
 from penstock.errors import ArgumentTypeError, DataError
 from penstock.graph import checks
 from penstock.graph.op import INFINITE, Op
 from penstock.graph.running import Context, Running
-from penstock.ops.batch import batched_cardinality, stack_column
+from penstock.ops.batch import batched_cardinality
+from penstock.ops.gathered import Gathered
+from penstock.ops.laid import lay_part
+from penstock.ops.ragged_leaf import LaidRagged, RaggedLeaf, ragged_depth
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -64,14 +66,6 @@ class RaggedBatch(Op):
         )
 
 
-def ragged_depth(leaf: TensorSpec | None, rank: int) -> int:
-    """In how many axes such a leaf is ragged: down to the last one that may vary."""
-    if leaf is None or leaf.shape is None:
-        return rank
-    varies = [axis for axis, size in enumerate(leaf.shape) if size is None]
-    return varies[-1] + 1 if varies else 0
-
-
 def _ragged_spec(leaf: TensorSpec, size: int | None) -> TensorSpec:
     if leaf.shape is None:
         return TensorSpec(None, leaf.dtype)
@@ -86,76 +80,99 @@ class RunningRaggedBatch(Running):
         self._op = op
         self._context = context
         self._upstream = context.input()
-        spec = op.inputs[0].spec
-        self._leaves: tuple[TensorSpec, ...] | None = None if spec is None else spec.leaves
-        self._parts: list[Block] = []
-        self._have = self._seen = 0
-        self._bytes = 0
+        self._gathered = Gathered(context)
+        self._structure: Structure | None = None
+        self._leaves: list[RaggedLeaf] = []
+        self._seen = 0
         self._ended = False
 
     def pull(self, rows: int) -> Block | None:  # noqa: ARG002
-        size = self._op.size
-        while self._have < size and not self._ended:
-            block = self._upstream.pull(size - self._have)
+        size, gathered = self._op.size, self._gathered
+        while gathered.rows < size and not self._ended:
+            block = self._upstream.pull(size - gathered.rows)
             if block is None:
                 self._ended = True
-                break
-            self._parts.append(block)
-            self._have += block.rows
-            self._bytes += block.nbytes
-            # The rows and their copy in the batch.
-            whole = max(self._bytes, -(-block.nbytes // block.rows) * size)
-            self._context.account.need(2 * whole, f"Use a batch_size smaller than {size}.")
-        if not self._have or (self._have < size and self._op.drop_remainder):
-            self._parts = []
+            else:
+                self._keep(block)
+            del block  # what it holds is not needed while the next part is made
+        if not gathered.rows or (gathered.rows < size and self._op.drop_remainder):
+            gathered.clear()
             return None
-        parts, self._parts, self._have, self._bytes = self._parts, [], 0, 0
-        return self._batch(concat(parts, self._context.empty))
+        if not gathered.logged:
+            self._need(gathered.bytes)
+            if gathered.fits(gathered.bytes):
+                return self._join()
+            self._move()
+        return self._fill()
 
-    def _batch(self, block: Block) -> Block:
-        first, self._seen = self._seen, self._seen + block.rows
+    def _keep(self, block: Block) -> None:
+        if self._structure is None:
+            self._begin(block.structure)
+        gathered = self._gathered
+        if gathered.logged:
+            self._see([block], self._seen + gathered.rows)
+        gathered.add(block)
+        if gathered.rows < self._op.size and gathered.many:
+            self._move()
+        if gathered.logged:
+            # The batch will have no less than this: what cannot fit is told before all rows came.
+            self._need(sum(leaf.nbytes for leaf in self._leaves))
+
+    def _begin(self, structure: Structure) -> None:
+        self._structure = structure
+        spec, splits, label = self._op.inputs[0].spec, self._op.row_splits_dtype, self._context.label
+        for i, path in enumerate(structure.paths()):
+            leaf = None if spec is None else spec.leaves[i]
+            self._leaves.append(RaggedLeaf(leaf, splits, label, path))
+
+    def _move(self) -> None:
+        """Put the rows at hand into the log."""
+        for leaf in self._leaves:
+            leaf.forget()
+        self._see(self._gathered.parts, self._seen)
+        self._gathered.move()
+
+    def _see(self, parts: list[Block], number: int) -> None:
+        for part in parts:
+            for leaf, column in zip(self._leaves, part.columns, strict=True):
+                leaf.see(column, number)
+            number += part.rows
+
+    def _need(self, size: int) -> None:
+        self._context.account.need(size, f"Use a batch_size smaller than {self._op.size}.")
+
+    def _join(self) -> Block:
+        """The batch of the rows in parts."""
+        first, rows = self._seen, self._gathered.rows
+        self._seen += rows
+        parts = self._gathered.cut(rows)
+        joined, block = len(parts) > 1, concat(parts, self._context.empty)
         columns = []
-        for i, path in enumerate(block.structure.paths()):
-            leaf = None if self._leaves is None else self._leaves[i]
-            columns.append(self._column(block.columns[i], leaf, path, first))
+        for leaf, column in zip(self._leaves, block.columns, strict=True):
+            # A dense column is on the ledger already, and a `Ragged` is counted by itself.
+            own = joined and not isinstance(column, DenseColumn)
+            columns.append(leaf.join(column, first, own=own))
         return Block(block.structure, columns, 1)
 
-    def _column(self, column: Column, leaf: TensorSpec | None, path: str, first: int) -> Column:
-        label = self._context.label
-        flat_and_shapes = _flat(column)
-        if flat_and_shapes is None:
-            return stack_column(column, column.rows, label, path, first)
-        flat, shapes = flat_and_shapes
-        depth = ragged_depth(leaf, shapes.shape[1])
-        if depth == 0:
-            return stack_column(column, column.rows, label, path, first)
-        odd = (shapes[:, depth:] != shapes[0, depth:]).any(axis=1)
-        if odd.any():
-            number = first + int(odd.argmax())
-            raise DataError(
-                f"{label}: expected elements whose shapes end in {shapes[0, depth:].tolist()}, got "
-                f"the shape {tuple(shapes[odd.argmax()].tolist())} at element{path} of element "
-                f"{number}.",
-                op=label,
-                number=number,
-            )
-        array = np.empty(1, object)
-        array[0] = ragged_of(flat, shapes, depth, self._op.row_splits_dtype)
-        return ObjectColumn(array)
+    def _fill(self) -> Block:
+        """The batch of the rows in the log."""
+        gathered, leaves, account = self._gathered, self._leaves, self._context.account
+        first, self._seen = self._seen, self._seen + gathered.rows
+        try:
+            for leaf in leaves:
+                leaf.check(first)
+        except DataError:
+            gathered.clear()
+            raise
+        self._need(sum(leaf.nbytes for leaf in leaves))
+        laid = [leaf.begin(self._context.empty, first) for leaf in leaves]
+        gathered.drain(lambda part: lay_part(laid, part))
+        assert self._structure is not None
+        batch = Block(self._structure, [leaf.column() for leaf in laid], 1)
+        # A `Ragged` is counted as one object, so its arrays are counted no more.
+        arrays = [array for leaf in laid if isinstance(leaf, LaidRagged) for array in leaf.arrays]
+        account.keep(Block(self._structure, [DenseColumn(array) for array in arrays], 1))
+        return batch
 
     def close(self) -> None:
-        self._parts = []
-
-
-def _flat(column: Column) -> tuple[NDArray[Any], NDArray[np.int64]] | None:
-    """All items of a column one after the other, copied, and the shapes of the rows."""
-    if isinstance(column, DenseColumn | RaggedColumn):
-        ragged = as_ragged(column)
-        return ragged.values[ragged.offsets[0] : ragged.offsets[-1]].copy(), ragged.shapes
-    items = list(column.items())
-    if isinstance(column, BytesColumn) and column.shape == ():
-        return None
-    if not all(isinstance(item, np.ndarray) and item.ndim == items[0].ndim for item in items):
-        return None
-    shapes = np.array([item.shape for item in items], np.int64)
-    return np.concatenate([item.ravel() for item in items]), shapes
+        self._gathered.close()

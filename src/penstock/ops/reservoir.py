@@ -122,7 +122,7 @@ class Reservoir:
             self._drawn += 1
             self._emit(drawn, None)
             slot = int(drawn[0])
-        self._errors[slot] = error
+        self._errors[slot] = error.with_traceback(None)  # its frames hold blocks
 
     def _let_out(self, rows: int) -> bool:
         assert self._drain is not None

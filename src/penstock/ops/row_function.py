@@ -110,9 +110,7 @@ class RowFunction:
         if self._identity and any(isinstance(column, ObjectColumn) for column in block.columns):
             raise NotVectorizable("it asks what an object is")
 
-    def _compare(
-        self, kind: _Kind, block: Block, numbers: NDArray[np.int64], done: Block, room: int
-    ) -> None:
+    def _compare(self, kind: _Kind, block: Block, numbers: NDArray[np.int64], done: Block, room: int) -> None:
         """Hold some rows to what plain calls give."""
         for row in kind.due(numbers):
             outcome = self._plain.apply(block.slice(row, row + 1), numbers[row : row + 1], room)

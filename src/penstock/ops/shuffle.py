@@ -80,9 +80,7 @@ class Shuffle(Op):
 
     def start(self, context: Context) -> Running:
         seed = self.own_seed if self.seed is None else self.seed
-        key = context.key(
-            seed, explicit=self.seed is not None, each_epoch=self.reshuffle_each_iteration
-        )
+        key = context.key(seed, explicit=self.seed is not None, each_epoch=self.reshuffle_each_iteration)
         if self.indexed:
             return RunningIndexShuffle(self, context, key)
         return RunningShuffle(self, context, key)
@@ -117,7 +115,7 @@ class RunningShuffle(Running):
             # The rows that come out are as large: their room is not for slots.
             self._largest = block.nbytes
             one = -(-block.nbytes // block.rows)
-            self._context.account.expect(max(2 * one, self._context.block_bytes))
+            self._context.account.expect(2 * max(one, self._context.block_bytes))
         return block
 
     def pull(self, rows: int) -> Block | None:

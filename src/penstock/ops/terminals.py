@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import count
+from itertools import islice
 from typing import Any
 
-from penstock.blocks.spec import Spec, spec_of
+from penstock.blocks.spec import OBJECT, Spec, TensorSpec, spec_of
 from penstock.blocks.structure import structure_of
 from penstock.errors import CardinalityError, ElementError
 from penstock.graph.op import INFINITE, UNKNOWN, Op
 
 _NOTHING = object()
+LOOKED_AT = 8
+"""How many elements tell a spec that is not known before."""
 PATIENCE = 100
 """How many failing elements are passed over to find one that tells the spec."""
 
@@ -50,20 +52,33 @@ def single(elements: Iterator[Any], op: Op) -> Any:
 
 
 def spec_of_first(elements: Iterator[Any], op: Op) -> Spec:
-    """The spec of the first element that does not fail."""
-    first = _first(elements)
-    if first is _NOTHING:
+    """The narrowest spec over the first elements; what fails is passed over."""
+    found: Spec | None = None
+    for element in islice(_sound(elements), LOOKED_AT):
+        structure = structure_of(element, top=False) if found is None else found.structure
+        spec = Spec(structure, [spec_of(leaf) for leaf in structure.flatten(element)])
+        found = spec if found is None else _common(found, spec)
+    if found is None:
         raise CardinalityError(
             op.fail("expected an element to tell the element_spec from, got an empty dataset.")
         )
-    structure = structure_of(first, top=False)
-    return Spec(structure, [spec_of(leaf) for leaf in structure.flatten(first)])
+    return found
 
 
-def _first(elements: Iterator[Any]) -> Any:
-    for attempt in count(1):
+def _sound(elements: Iterator[Any]) -> Iterator[Any]:
+    """The elements that do not fail, unless too many do."""
+    failed = 0
+    while True:
         try:
-            return next(elements, _NOTHING)
+            yield next(elements)
+        except StopIteration:
+            return
         except ElementError:
-            if attempt == PATIENCE:
+            failed += 1
+            if failed == PATIENCE:
                 raise
+
+
+def _common(one: Spec, two: Spec) -> Spec:
+    pairs = zip(one.leaves, two.leaves, strict=True)
+    return Spec(one.structure, [a.common(b) or TensorSpec(None, OBJECT) for a, b in pairs])

@@ -106,7 +106,7 @@ class RunningUnbatch(Running):
         lengths = [row_lengths(column, block.rows) for column in block.columns]
         good = block.rows
         for length in lengths:
-            wrong = np.flatnonzero((length == NO_AXIS))
+            wrong = np.flatnonzero((length != lengths[0]) | (length == NO_AXIS))
             good = min(good, int(wrong[0]) if len(wrong) else good)
         if good < block.rows:
             sizes = [int(length[good]) for length in lengths]

@@ -34,9 +34,7 @@ def uniform(
     dtype = np.dtype(dtype)
     if dtype.kind in "iu":
         if maxval is None:
-            raise ArgumentError(
-                "ps.random.uniform(maxval=): expected a number with an integer dtype."
-            )
+            raise ArgumentError("ps.random.uniform(maxval=): expected a number with an integer dtype.")
         return integers(minval, maxval, shape, dtype, seed)
     what = "ps.random.uniform"
     draw = Draw(shape, seed, what)
@@ -56,9 +54,7 @@ def _as(bound: Any, dtype: np.dtype[Any]) -> Any:
 
 def _float(dtype: np.dtype[Any], what: str) -> np.dtype[Any]:
     if dtype.char not in "efd":
-        raise ArgumentTypeError(
-            f"{what}(dtype=): expected float16, float32 or float64, got {dtype}."
-        )
+        raise ArgumentTypeError(f"{what}(dtype=): expected float16, float32 or float64, got {dtype}.")
     return dtype
 
 

@@ -49,6 +49,8 @@ def bernoulli(p: Any = 0.5, shape: Shape = (), seed: int | None = None) -> Any:
     True
     """
     draw = Draw(shape, seed, "ps.random.bernoulli")
+    if isinstance(p, int | float):
+        return draw.finish(unit(draw.bits) < p)
     return draw.finish(unit(draw.bits)) < p
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -26,12 +27,12 @@ class Draw:
         if seed is not None:
             key = mix(key, seed)
         self._trace = scope.trace
-        numbers = np.atleast_1d(np.asarray(scope.numbers, np.int64)).view(np.uint64)
-        rows = bits(key, numbers)
-        size = int(np.prod(self.shape, dtype=np.int64))
-        self.bits: NDArray[np.uint64] = (
-            rows[:, None] if self.shape == () else bits_of_rows(rows, size)
-        )
+        numbers = scope.numbers
+        if not isinstance(numbers, np.ndarray):
+            numbers = np.array([numbers])
+        rows = bits(key, numbers.view(np.uint64))
+        size = math.prod(self.shape)
+        self.bits: NDArray[np.uint64] = rows[:, None] if self.shape == () else bits_of_rows(rows, size)
 
     def finish(self, flat: NDArray[Any]) -> Any:
         """Values of shape (rows, size) as a NumPy value, or a stand-in for one in every row."""
@@ -45,9 +46,7 @@ def _shape(shape: Shape, what: str) -> tuple[int, ...]:
     try:
         sizes = (int(shape),) if isinstance(shape, int | np.integer) else tuple(map(int, shape))
     except TypeError:
-        raise ArgumentTypeError(
-            f"{what}: expected a shape such as (2, 3), got {shape!r}."
-        ) from None
+        raise ArgumentTypeError(f"{what}: expected a shape such as (2, 3), got {shape!r}.") from None
     if any(size < 0 for size in sizes):
         raise ArgumentError(f"{what}: expected sizes of at least 0, got {shape!r}.")
     return sizes

@@ -19,9 +19,7 @@ class Scope:
 
     __slots__ = ("calls", "key", "numbers", "trace")
 
-    def __init__(
-        self, key: int, numbers: int | NDArray[np.int64], trace: Trace | None = None
-    ) -> None:
+    def __init__(self, key: int, numbers: int | NDArray[np.int64], trace: Trace | None = None) -> None:
         self.key = key
         self.numbers = numbers
         self.trace = trace
@@ -38,9 +36,7 @@ _current: ContextVar[Scope | None] = ContextVar("penstock_random_scope", default
 
 
 @contextmanager
-def drawing_for(
-    key: int, numbers: int | NDArray[np.int64], trace: Trace | None = None
-) -> Iterator[None]:
+def drawing_for(key: int, numbers: int | NDArray[np.int64], trace: Trace | None = None) -> Iterator[None]:
     """Let `ps.random` draw for an element, or for a block's elements, while a function is called.
 
     >>> import penstock as ps
