@@ -174,7 +174,7 @@ CALLS: dict[str, Function] = {
 
 
 @pytest.mark.parametrize("operation", BINARY, ids=lambda f: f.__name__)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(data=st.data())
 def test_given_two_operands_then_rows_do_what_each_row_does(operation: Function, data: st.DataObject) -> None:
     left = data.draw(arrays(DTYPES))
@@ -197,7 +197,7 @@ def _unless_it_fails(function: Function, *operands: Any) -> None:
 
 
 @pytest.mark.parametrize("operation", UNARY, ids=lambda f: f.__name__)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(x=arrays(DTYPES))
 def test_given_one_operand_then_rows_do_what_each_row_does(operation: Function, x: Any) -> None:
     _unless_it_fails(operation, x)
@@ -205,7 +205,7 @@ def test_given_one_operand_then_rows_do_what_each_row_does(operation: Function, 
 
 
 @pytest.mark.parametrize("name", CALLS)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(x=arrays(DTYPES))
 def test_given_a_call_then_rows_do_what_each_row_does(name: str, x: Any) -> None:
     _unless_it_fails(CALLS[name], x)

@@ -109,9 +109,14 @@ def test_given_a_pure_map_then_the_shuffle_moves_in_front_of_it() -> None:
         "map",
     ]
     assert names(generated().map(scaled).shuffle(9), "hoist_shuffle")[1:] == ["shuffle", "map"]
+    assert names(pixels().map(lambda x: x**2).shuffle(9), "hoist_shuffle")[1:] == ["shuffle", "map"]
 
 
-@pytest.mark.parametrize("other", [counted, branching, picked])
+def powered(x: Any) -> Any:
+    return 2 ** x.astype(np.int64)
+
+
+@pytest.mark.parametrize("other", [counted, branching, picked, powered])
 def test_given_a_map_that_may_tell_or_fail_then_the_shuffle_stays(other: Any) -> None:
     assert names(pixels().map(other).shuffle(9), "hoist_shuffle")[1:] == ["map", "shuffle"]
 

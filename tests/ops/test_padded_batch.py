@@ -10,6 +10,7 @@ import pytest
 
 import penstock as ps
 from contract.op_contract import OpContract, drain, same
+from contract.trickle import trickle
 from penstock.ops import gathered
 
 ROW = np.dtype(np.float32).itemsize
@@ -50,11 +51,6 @@ def typed() -> ps.Dataset:
     return ps.Dataset.from_generator(
         lambda: (np.full(n, n) for n in (2, 1, 3)), output_signature=ps.TensorSpec([None], np.int64)
     )
-
-
-@pytest.fixture
-def every_batch_in_a_log(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gathered, "FEW", 0)
 
 
 class TestPaddedBatch(OpContract):
@@ -206,25 +202,36 @@ class TestPaddedBatch(OpContract):
             assert [batch["x"].shape for batch in it] == [(7, 2 << 20), (1, 1)]
 
 
-@pytest.mark.usefixtures("every_batch_in_a_log")
-class TestPaddedBatchOfManyBytes:
-    """The same batches by way of the log."""
+class TestPaddedBatchInALog:
+    """The same batches by way of the log, where rows are moved as they come."""
 
-    @pytest.mark.parametrize("rows", [1, 2, 3, 7])
+    @pytest.mark.parametrize("rows", [1, 2, 3])
+    @pytest.mark.parametrize("name", TestPaddedBatch.cases())
     def test_given_a_log_then_the_stream_is_the_same(
-        self, rows: int, monkeypatch: pytest.MonkeyPatch
+        self, name: str, rows: int, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        for name, case in TestPaddedBatch.cases().items():
-            got = drain(case().with_options(ps.Options(block_rows=rows)))
-            with monkeypatch.context() as patch:
-                patch.setattr(gathered, "FEW", 1 << 20)
-                assert same(got, drain(case())), name
+        expected = drain(TestPaddedBatch.cases()[name]())
+        moved = []
+        move = gathered.Gathered.move
+        monkeypatch.setattr(gathered.Gathered, "move", lambda it: (moved.append(1), move(it)))
+        trickle(monkeypatch, few=0, rows=rows)
+        assert same(drain(TestPaddedBatch.cases()[name]()), expected)
+        assert moved or rows > 1 or not expected
+
+    @pytest.mark.parametrize("name", TestPaddedBatch.cases())
+    def test_given_no_room_for_rows_and_batch_then_the_stream_is_the_same(
+        self, name: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        expected = drain(TestPaddedBatch.cases()[name]())
+        monkeypatch.setattr(gathered.Gathered, "fits", lambda *_: False)
+        trickle(monkeypatch, few=1, rows=2)
+        assert same(drain(TestPaddedBatch.cases()[name]()), expected)
 
     @pytest.mark.parametrize(
         ("lengths", "shapes", "match"),
         [
             ([(1,), (2,), (2,), (1,), (4,), (2,), (1,)], [2], r"element 4.*\(4,\).*\(2,\)"),
-            ([(1,), (2,), (2,), (1, 1), (4,), (2,), (1,)], None, r"element 3.*ranks \[1, 2\]"),
+            ([(1,), (2,), (2,), (1, 1), (4,), (2,), (1,)], None, r"element 3.*rank"),
             ([(1,), (2,), (2,), (1, 1), (2, 1), (2, 1), (1,)], [2], r"element 3.*rank 1.*rank 2"),
         ],
     )
@@ -232,16 +239,20 @@ class TestPaddedBatchOfManyBytes:
     def test_given_rows_that_make_no_batch_then_they_are_used_up_and_the_rest_goes_on(
         self, lengths: Any, shapes: Any, match: str, few: int, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(gathered, "FEW", few)
+        trickle(monkeypatch, few, rows=1)
         ds = ps.Dataset.range(7).map(lambda i: np.ones(lengths[int(i)])).padded_batch(3, shapes)
-        with ds.with_options(ps.Options(block_rows=1)).iterate() as it:
+        with ds.iterate() as it:
             assert next(it).shape == (3, 2)
             with pytest.raises(ps.errors.DataError, match=match):
                 next(it)
             assert len(next(it)) == 1
             assert next(it, None) is None
 
-    def test_given_an_error_above_then_what_was_gathered_is_kept(self) -> None:
+    def test_given_an_error_above_then_what_was_gathered_is_kept(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        trickle(monkeypatch, few=0, rows=1)
+
         def fails(n: Any) -> Any:
             if n == 2:
                 raise RuntimeError("two")

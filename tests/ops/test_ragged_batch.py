@@ -11,6 +11,9 @@ import pytest
 
 import penstock as ps
 from contract.op_contract import OpContract, drain, same
+from contract.trickle import trickle
+from penstock.blocks.spec import Spec
+from penstock.blocks.structure import structure_of
 from penstock.ops import gathered
 
 
@@ -142,16 +145,40 @@ class TestRaggedBatch(OpContract):
         ):
             next(it)
 
-    @pytest.mark.parametrize("rows", [1, 2, 3])
+    @pytest.mark.parametrize(("few", "rows"), [(0, 1), (0, 2), (0, 3), (1, 2)])
     def test_given_a_log_then_the_stream_is_the_same(
-        self, rows: int, monkeypatch: pytest.MonkeyPatch
+        self, few: int, rows: int, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         for name, case in self.cases().items():
             expected = drain(case())
             with monkeypatch.context() as patch:
-                patch.setattr(gathered, "FEW", 0)
-                got = drain(case().with_options(ps.Options(block_rows=rows)))
+                trickle(patch, few, rows)
+                patch.setattr(gathered.Gathered, "fits", lambda *_: False)
+                got = drain(case())
             assert same(got, expected), name
+
+    @pytest.mark.parametrize("few", [0, 1])
+    @pytest.mark.parametrize(
+        ("shape", "match"),
+        [
+            ([None, 2], r"end in \[2\].*\(4, 3\).*element 4"),
+            ([2], r"\(2,\) in element 3 and \(3,\) in element 4"),
+        ],
+    )
+    def test_given_shapes_against_the_spec_then_the_error_names_them_and_the_rest_goes_on(
+        self, shape: Any, match: str, few: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        trickle(monkeypatch, few, rows=1)
+        sizes = [2, 2, 2, 2, 3, 2, 2]
+        made = {1: lambda n: np.ones(sizes[int(n)]), 2: lambda n: np.ones((n, sizes[int(n)]))}
+        ds = ps.Dataset.range(7).map(made[len(shape)])
+        ds.op.__dict__["spec"] = Spec(structure_of(0), [ps.TensorSpec(shape, np.float64)])
+        with ds.ragged_batch(3).with_options(ps.Options(optimize=False)).iterate() as it:
+            assert len(next(it)) == 3
+            with pytest.raises(ps.errors.DataError, match=match) as caught:
+                next(it)
+            assert caught.value.number == 4
+            assert len(next(it)) == 1
 
     @pytest.mark.parametrize("few", [0, 1 << 20])
     def test_given_an_error_above_then_what_was_gathered_is_kept(
@@ -162,7 +189,7 @@ class TestRaggedBatch(OpContract):
                 raise RuntimeError("two")
             return np.full(n, n)
 
-        monkeypatch.setattr(gathered, "FEW", few)
+        trickle(monkeypatch, few, rows=1)
         it = iter(ps.Dataset.range(6).map(fails).ragged_batch(3))
         with pytest.raises(ps.errors.FunctionError):
             next(it)

@@ -115,7 +115,8 @@ def power(trace: Trace, left: Any, right: Any) -> Any:
     values = [_constant(trace, left), _constant(trace, right)]
     dtypes, exact = _loop(trace, np.power, values, None)
     whole = all(dtype.kind in "biu" for dtype in dtypes)
-    trace.may_raise = trace.may_raise or whole
+    if whole and not (isinstance(right, int) and right >= 0):
+        trace.may_raise = True  # whole numbers have no negative powers
     arrays_only = all(value.ndim for value in values if isinstance(value, StandIn))
     squared = isinstance(right, int | float) and right == 2 and dtypes[0].kind == "f"
     if arrays_only and (squared or exact):

@@ -32,9 +32,7 @@ class Rebatch(Op):
         for size in self.sizes:
             checks.count(size, "rebatch(batch_size=)", least=0)
         if not any(self.sizes):
-            raise ArgumentError(
-                self.fail(f"expected a batch_size of at least 1, got {list(self.sizes)}.")
-            )
+            raise ArgumentError(self.fail(f"expected a batch_size of at least 1, got {list(self.sizes)}."))
         checks.flag(self.drop_remainder, "rebatch(drop_remainder=)")
         check_batches(self, self.inputs[0].spec)
 

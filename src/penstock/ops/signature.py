@@ -68,9 +68,7 @@ def _string(value: Any, dtype: np.dtype[Any]) -> Any:
     return value.decode() if isinstance(value, bytes) else str(value)
 
 
-def _wrong(
-    leaf: Any, wanted: TensorSpec, path: str, label: str, number: int, why: str
-) -> DataError:
+def _wrong(leaf: Any, wanted: TensorSpec, path: str, label: str, number: int, why: str) -> DataError:
     came = spec_of(leaf if isinstance(leaf, bytes | str | np.generic) else np.asarray(leaf, object))
     if isinstance(leaf, np.ndarray):
         came = spec_of(leaf)

@@ -123,16 +123,11 @@ class RunningUnbatch(Running):
     def _wrong(self, block: Block, sizes: list[int], number: int) -> DataError:
         paths = block.structure.paths()
         if NO_AXIS in sizes:
-            why = (
-                f"expected leaves with a first axis, got a scalar at "
-                f"element{paths[sizes.index(NO_AXIS)]}"
-            )
+            why = f"expected leaves with a first axis, got a scalar at element{paths[sizes.index(NO_AXIS)]}"
         else:
             found = {f"element{path}": size for path, size in zip(paths, sizes, strict=True)}
             why = f"expected first axes of one length, got {found}"
-        return DataError(
-            f"{self._label}: {why} in element {number}.", op=self._label, number=number
-        )
+        return DataError(f"{self._label}: {why} in element {number}.", op=self._label, number=number)
 
     def close(self) -> None:
         self._rest = self._batches = self._error = None
