@@ -26,9 +26,7 @@ class Seen:
         return min(self.passes, default=self.first)
 
 
-def child(
-    kind: str, name: str, peer: str, group: cgroups.Cgroup | None = None, room: int = 0
-) -> Seen:
+def child(kind: str, name: str, peer: str, group: cgroups.Cgroup | None = None, room: int = 0) -> Seen:
     """Run one child; with `group`, limit it to what is charged when idle and `room` bytes more."""
     seen = Seen()
     idle = 0

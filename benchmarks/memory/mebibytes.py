@@ -40,9 +40,7 @@ def groups(words: Words) -> Any:
 
 def batched_groups(words: Words) -> Any:
     """Four groups of 100, each of which becomes one element of 100 MiB."""
-    return source(words).group_by_window(
-        words.key, lambda _, group: group.batch(100), window_size=100
-    )
+    return source(words).group_by_window(words.key, lambda _, group: group.batch(100), window_size=100)
 
 
 PIPELINES = (

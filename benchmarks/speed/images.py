@@ -44,9 +44,7 @@ def sums(pixels: Images, flipped: bool) -> tuple[Expected, ...]:
     return Expected(ROWS), Expected(total, 1e-5), half
 
 
-def tf_images(
-    function: Callable[[Any], Any], form: str, parallel: bool = False
-) -> Callable[[Images], Any]:
+def tf_images(function: Callable[[Any], Any], form: str, parallel: bool = False) -> Callable[[Images], Any]:
     """Write the work for tf.data; `function` takes one image or a batch of them."""
 
     def build(pixels: Images) -> Any:
@@ -65,9 +63,7 @@ def tf_images(
             return batches.map(function, num_parallel_calls=calls).rebatch(BATCH).prefetch(auto)
         store = tf.constant(pixels)
         numbers = tf.data.Dataset.range(ROWS).shuffle(BUFFER).batch(COARSE)
-        gathered = numbers.map(
-            lambda chosen: function(tf.gather(store, chosen)), num_parallel_calls=calls
-        )
+        gathered = numbers.map(lambda chosen: function(tf.gather(store, chosen)), num_parallel_calls=calls)
         return gathered.rebatch(BATCH).prefetch(auto)
 
     return build

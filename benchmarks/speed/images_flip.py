@@ -65,9 +65,7 @@ WORK = Work(
         Peer("tf.data", "naive", images.tf_images(tf_flipped, "naive")),
         Peer("tf.data", "best", images.tf_images(tf_flipped, "best", True)),
         Peer("tf.data", "expert", images.tf_images(tf_flipped, "coarse", True), "(coarse batches)"),
-        Peer(
-            "tf.data", "expert", images.tf_images(tf_flipped, "gather", True), "(indices, gather)"
-        ),
+        Peer("tf.data", "expert", images.tf_images(tf_flipped, "gather", True), "(indices, gather)"),
         Peer("torch", "naive", images.torch_images(torch_flipped, None)),
         Peer("torch", "best", images.torch_images(torch_flipped, 0), "(index arrays)"),
         Peer("torch", "best", images.torch_images(torch_flipped, 2), "(index arrays, 2 workers)"),

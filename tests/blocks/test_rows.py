@@ -229,6 +229,19 @@ def test_given_operands_of_several_ranks_then_they_broadcast_like_rows(operation
     must(lambda v: operation(np.ones((4, 4), int), v), vector)
 
 
+def test_given_powers_then_they_are_those_of_scalars_or_arrays_as_in_a_row() -> None:
+    rng = np.random.default_rng(2)
+    scalar, vector = rng.random(40), rng.random((40, 5))
+    exponent = rng.choice([0.5, 2.0, 1.7], 40)
+    for base in (np.float32(3), np.float64(1.3), np.arange(1.0, 4.0)):
+        check(lambda x: base**x, scalar)
+        check(lambda x: np.power(base, x), scalar)
+        must(lambda x: base ** x[:3], vector)
+    must(lambda x, y: x**y, vector, exponent)
+    must(lambda x, y: x**y, scalar, exponent)
+    must(lambda x: np.power(x, 0.5), vector)
+
+
 def test_given_large_rows_then_the_pool_is_used_and_the_bits_are_the_same() -> None:
     asked = []
 

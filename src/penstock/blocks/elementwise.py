@@ -45,6 +45,8 @@ def call(trace: Trace, ufunc: np.ufunc, inputs: tuple[Any, ...], kwargs: dict[st
     values = [_constant(trace, value) for value in inputs]
     out = kwargs.get("out")
     dtypes, exact = _loop(trace, ufunc, values, kwargs.get("dtype"))
+    if ufunc is np.power and _ambiguous(values, dtypes):
+        trace.refuse("raises a NumPy value to the power of an element")
     if not exact:
         if out is not None:
             trace.refuse(f"uses np.{ufunc.__name__} in place")
@@ -126,6 +128,14 @@ def power(trace: Trace, left: Any, right: Any) -> Any:
         sample = operator.pow(*first_row(values))
         return same_layout(trace, np.power(*aligned(trace, values)), sample)
     return by_row(trace, operator.pow, (left, right), {})
+
+
+def _ambiguous(values: list[Any], dtypes: tuple[np.dtype[Any], ...]) -> bool:
+    """Whether this may be `np.power(a, x)` or `a ** x`: NumPy asks for the ufunc in both."""
+    left, right = values
+    outside = isinstance(left, np.ndarray | np.generic)
+    floats = any(dtype.kind in "fc" for dtype in dtypes)
+    return outside and floats and isinstance(right, StandIn) and right.ndim == 0
 
 
 def cast(trace: Trace, array: NDArray[Any], dtype: Any) -> NDArray[Any]:

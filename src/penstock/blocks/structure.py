@@ -36,6 +36,8 @@ class Structure:
 
     def _flatten(self, element: Any, out: list[Any]) -> None:
         if self.kind is None:
+            if isinstance(element, dict | tuple):
+                raise TypeError(self._mismatch(element))
             out.append(element)
             return
         if self.kind is dict:

@@ -55,9 +55,9 @@ class Account:
             return True
 
     def require(self, size: int, remedy: str) -> None:
-        """Reserve `size` bytes that one element needs; `BudgetError` if it cannot fit."""
+        """Reserve `size` bytes more that the op cannot do without; `BudgetError` if they cannot fit."""
         with self.ledger._settled():
-            self._need(size, remedy)
+            self._need(self.reserved + size, remedy)
         self.ledger.make_room(size)
         with self.ledger._settled():
             self._reserve(size)
@@ -85,7 +85,7 @@ class Account:
         if size + others > ledger.budget:
             beside = f" beside the {show_bytes(others)} of the other ops" if others else ""
             raise BudgetError(
-                f"{self.name} needs {show_bytes(size)} for one element{beside}, but the memory "
+                f"{self.name} needs {show_bytes(size)} at once{beside}, but the memory "
                 f"budget is {show_bytes(ledger.budget)}. {remedy} Or raise the budget: "
                 f"ds.iterate(memory=...), ps.Options(memory=...) or PENSTOCK_MEMORY."
             )

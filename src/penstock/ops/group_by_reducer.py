@@ -94,7 +94,6 @@ class RunningGroupByReducer(Running):
         self._rest: Block | None = None
         self._structure: Structure | None = None
         self._keys: list[int] | None = None
-        self._held = 0
         self._seen = 0
 
     def pull(self, rows: int) -> Block | None:
@@ -131,10 +130,7 @@ class RunningGroupByReducer(Running):
         more = size - self._sizes.get(key, 0)
         if more > 0:
             # The states of all keys are there until the last of the input is read.
-            self._held += more
-            remedy = "Use fewer keys, or smaller states."
-            self._context.account.need(self._held, remedy)
-            self._context.account.require(more, remedy)
+            self._context.account.require(more, "Use fewer keys, or smaller states.")
             self._sizes[key] = size
 
     def _results(self, rows: int) -> Block | None:
