@@ -2,7 +2,7 @@
 
 from penstock import errors, image, random
 from penstock.blocks.ragged import Ragged
-from penstock.blocks.spec import TensorSpec
+from penstock.blocks.spec import DatasetSpec, TensorSpec
 from penstock.dataset import Dataset, assert_cardinality, group_by_reducer, pad_to_cardinality
 from penstock.graph.op import AUTOTUNE, INFINITE, UNKNOWN
 from penstock.ops.group_by_reducer import Reducer
@@ -11,6 +11,7 @@ from penstock.options import Options
 __all__ = [
     "AUTOTUNE",
     "Dataset",
+    "DatasetSpec",
     "INFINITE",
     "Options",
     "Ragged",

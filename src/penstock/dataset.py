@@ -742,8 +742,8 @@ class Dataset(Pipeline):
     def element_spec(self) -> Any:
         """The nest of `ps.TensorSpec` that the elements agree with.
 
-        Where only the data can tell, as behind a function of the user, the first 8 elements are made
-        to find out, once. A size in which these agree is then taken for that of all.
+        Where only the data can tell, as behind a function that is not understood, the first element is
+        made to find out, once. It tells dtypes and ranks; every size is then None.
 
         >>> import penstock as ps
         >>> ps.Dataset.range(10).batch(4).element_spec

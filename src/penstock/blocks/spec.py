@@ -111,6 +111,34 @@ class TensorSpec:
         return TensorSpec(tuple(a if a == b else None for a, b in pairs), self.dtype)
 
 
+class DatasetSpec(TensorSpec):
+    """The spec of a leaf that is a dataset, as `window` gives them.
+
+    >>> import penstock as ps
+    >>> ps.Dataset.range(5).window(2).element_spec
+    DatasetSpec(TensorSpec(shape=(), dtype=int64))
+    """
+
+    __slots__ = ("element_spec",)
+    element_spec: TensorSpec
+
+    def __init__(self, element_spec: TensorSpec) -> None:
+        super().__init__((), OBJECT)
+        object.__setattr__(self, "element_spec", element_spec)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, DatasetSpec) and self.element_spec == other.element_spec
+
+    def __hash__(self) -> int:
+        return hash((DatasetSpec, self.element_spec))
+
+    def __repr__(self) -> str:
+        return f"DatasetSpec({self.element_spec!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return DatasetSpec, (self.element_spec,)
+
+
 class Spec:
     """The spec of a whole element: a structure with one `TensorSpec` a leaf."""
 

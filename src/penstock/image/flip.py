@@ -101,7 +101,8 @@ def _where_of_rows(coin: Rows, image: Any, axis: int) -> Any:
     out = trace.empty(source.shape, source.dtype)
     np.copyto(out, source)
     chosen = np.flatnonzero(coin._array)
-    picked = trace.empty((len(chosen), *source.shape[1:]), source.dtype)
+    # As large as the result, though half would do: buffers are found again by their size.
+    picked = trace.empty(source.shape, source.dtype)[: len(chosen)]
     np.take(source, chosen, 0, out=picked, mode="clip")
     out[chosen] = _flipped(picked, axis)
     trace.largest = max(trace.largest, out.nbytes)

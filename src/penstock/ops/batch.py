@@ -135,7 +135,7 @@ class RunningBatch(Running):
 def stack_column(column: Column, size: int, label: str, path: str, first: int) -> Column:
     """Every `size` rows of a column as one row; `first` is the number of its first element."""
     if isinstance(column, DenseColumn):
-        return DenseColumn(column.array.reshape(-1, size, *column.array.shape[1:]))
+        return DenseColumn(column.array.reshape(column.rows // size, size, *column.array.shape[1:]))
     if isinstance(column, BytesColumn):
         return column.reshaped((size, *column.shape))
     if isinstance(column, RaggedColumn):
@@ -152,7 +152,7 @@ def stack_column(column: Column, size: int, label: str, path: str, first: int) -
                 number=first + other,
             )
         flat = column.values[column.offsets[0] : column.offsets[-1]]
-        return DenseColumn(flat.reshape(-1, size, *shapes[0].tolist()))
+        return DenseColumn(flat.reshape(column.rows // size, size, *shapes[0].tolist()))
     assert isinstance(column, ObjectColumn)
     return _stack_objects(column, size, label, path, first)
 

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
 from typing import Any
 
-from penstock.blocks.spec import OBJECT, Spec, TensorSpec, spec_of
+from penstock.blocks.spec import Spec, TensorSpec, spec_of
 from penstock.blocks.structure import structure_of
 from penstock.errors import CardinalityError, ElementError
 from penstock.graph.op import INFINITE, UNKNOWN, Op
 
 _NOTHING = object()
-LOOKED_AT = 8
-"""How many elements tell a spec that is not known before."""
 PATIENCE = 100
 """How many failing elements are passed over to find one that tells the spec."""
 
@@ -52,17 +49,17 @@ def single(elements: Iterator[Any], op: Op) -> Any:
 
 
 def spec_of_first(elements: Iterator[Any], op: Op) -> Spec:
-    """The narrowest spec over the first elements; what fails is passed over."""
-    found: Spec | None = None
-    for element in islice(_sound(elements), LOOKED_AT):
-        structure = structure_of(element, top=False) if found is None else found.structure
-        spec = Spec(structure, [spec_of(leaf) for leaf in structure.flatten(element)])
-        found = spec if found is None else _common(found, spec)
-    if found is None:
-        raise CardinalityError(
-            op.fail("expected an element to tell the element_spec from, got an empty dataset.")
-        )
-    return found
+    """The dtypes and ranks of the first element that does not fail. It tells no sizes: others may differ."""
+    for element in _sound(elements):
+        structure = structure_of(element, top=False)
+        return Spec(structure, [_any_size(spec_of(leaf)) for leaf in structure.flatten(element)])
+    raise CardinalityError(
+        op.fail("expected an element to tell the element_spec from, got an empty dataset.")
+    )
+
+
+def _any_size(spec: TensorSpec) -> TensorSpec:
+    return TensorSpec(None if spec.shape is None else (None,) * len(spec.shape), spec.dtype)
 
 
 def _sound(elements: Iterator[Any]) -> Iterator[Any]:
@@ -77,8 +74,3 @@ def _sound(elements: Iterator[Any]) -> Iterator[Any]:
             failed += 1
             if failed == PATIENCE:
                 raise
-
-
-def _common(one: Spec, two: Spec) -> Spec:
-    pairs = zip(one.leaves, two.leaves, strict=True)
-    return Spec(one.structure, [a.common(b) or TensorSpec(None, OBJECT) for a, b in pairs])

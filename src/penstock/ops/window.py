@@ -9,7 +9,7 @@ import numpy as np
 
 from penstock.blocks.block import Block
 from penstock.blocks.columns import ObjectColumn
-from penstock.blocks.spec import OBJECT, Spec, TensorSpec
+from penstock.blocks.spec import DatasetSpec, Spec
 from penstock.blocks.structure import Structure
 from penstock.graph import checks
 from penstock.graph.op import INFINITE, UNKNOWN, Op
@@ -55,7 +55,7 @@ class Window(Op):
         spec = self.inputs[0].spec
         if spec is None:
             return None
-        return Spec(spec.structure, [TensorSpec((), OBJECT)] * len(spec.leaves))
+        return Spec(spec.structure, [DatasetSpec(leaf) for leaf in spec.leaves])
 
     def find_cardinality(self) -> int:
         count = self.inputs[0].cardinality
