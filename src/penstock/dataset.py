@@ -69,7 +69,8 @@ class Dataset(Pipeline):
     """A pipeline, declared once and iterated many times. Immutable, cheap, and opens nothing.
 
     Made by one of the sources (`range`, `from_tensor_slices`, `from_generator`, ...) and extended by
-    its methods, each of which gives a new dataset. `for x in ds` is one pass over the elements.
+    its methods, each of which gives a new dataset. `for x in ds` is one pass over the elements. A
+    `name`, wherever one is taken, is how messages, `explain()` and the report call that op.
 
     >>> import penstock as ps
     >>> ds = ps.Dataset.range(6).map(lambda x: x * x).batch(3)
@@ -111,20 +112,21 @@ class Dataset(Pipeline):
         return _joined(op, found)
 
     @staticmethod
-    def counter(start: float = 0, step: float = 1, dtype: Any = np.int64) -> Dataset:
+    def counter(start: float = 0, step: float = 1, dtype: Any = np.int64, name: str | None = None) -> Dataset:
         """Numbers without end: `start`, `start + step`, and so on.
 
         >>> import penstock as ps
         >>> [int(x) for x in ps.Dataset.counter(start=10, step=5).take(3)]
         [10, 15, 20]
         """
-        return Dataset(Counter(start_at=start, step=step, dtype=np.dtype(dtype)))
+        return Dataset(Counter(start_at=start, step=step, dtype=np.dtype(dtype)).named(name))
 
     @staticmethod
     def from_generator(
         generator: Callable[..., Iterable[Any]],
         args: tuple[Any, ...] | None = None,
         output_signature: Any = None,
+        name: str | None = None,
     ) -> Dataset:
         """What a Python generator yields; each iteration calls `generator(*args)` anew.
 
@@ -146,11 +148,11 @@ class Dataset(Pipeline):
                 generator=generator,
                 args=() if args is None else args,
                 signature=signature,
-            )
+            ).named(name)
         )
 
     @staticmethod
-    def from_tensor_slices(tensors: Any) -> Dataset:
+    def from_tensor_slices(tensors: Any, name: str | None = None) -> Dataset:
         """The rows of arrays along their first axis, one element a row; the arrays are never copied.
 
         `tensors` is an array or a nest of arrays of one length. Elements are read-only views.
@@ -164,10 +166,10 @@ class Dataset(Pipeline):
         """
         structure = structure_of(tensors, top=False)
         arrays = tuple(np.asarray(as_leaf(leaf)) for leaf in structure.flatten(tensors))
-        return Dataset(FromTensorSlices(structure=structure, tensors=arrays))
+        return Dataset(FromTensorSlices(structure=structure, tensors=arrays).named(name))
 
     @staticmethod
-    def from_tensors(tensors: Any) -> Dataset:
+    def from_tensors(tensors: Any, name: str | None = None) -> Dataset:
         """One element: these arrays, as they are.
 
         >>> import penstock as ps
@@ -176,10 +178,12 @@ class Dataset(Pipeline):
         """
         structure = structure_of(tensors, top=False)
         leaves = tuple(as_leaf(leaf) for leaf in structure.flatten(tensors))
-        return Dataset(FromTensors(structure=structure, tensors=leaves))
+        return Dataset(FromTensors(structure=structure, tensors=leaves).named(name))
 
     @staticmethod
-    def random(seed: int | None = None, rerandomize_each_iteration: bool | None = None) -> Dataset:
+    def random(
+        seed: int | None = None, rerandomize_each_iteration: bool | None = None, name: str | None = None
+    ) -> Dataset:
         """Random whole numbers from 0 up to 2**32, without end.
 
         Every iteration gives the same numbers, unless `rerandomize_each_iteration`.
@@ -189,10 +193,10 @@ class Dataset(Pipeline):
         >>> [int(x) for x in ds] == [int(x) for x in ds]
         True
         """
-        return Dataset(Random(seed=seed, rerandomize_each_iteration=rerandomize_each_iteration))
+        return Dataset(Random(seed=seed, rerandomize_each_iteration=rerandomize_each_iteration).named(name))
 
     @staticmethod
-    def range(*args: int, output_type: Any = np.int64) -> Dataset:
+    def range(*args: int, output_type: Any = np.int64, name: str | None = None) -> Dataset:
         """Whole numbers: `range(stop)`, `range(start, stop)` or `range(start, stop, step)`.
 
         >>> import penstock as ps
@@ -200,7 +204,7 @@ class Dataset(Pipeline):
         [1, 4, 7]
         """
         start, stop, step = bounds_of(args)
-        return Dataset(Range(start_at=start, stop=stop, step=step, dtype=np.dtype(output_type)))
+        return Dataset(Range(start_at=start, stop=stop, step=step, dtype=np.dtype(output_type)).named(name))
 
     @staticmethod
     def sample_from_datasets(
@@ -238,7 +242,7 @@ class Dataset(Pipeline):
         return _joined(op, found)
 
     @staticmethod
-    def zip(*args: Any, datasets: Any = None) -> Dataset:
+    def zip(*args: Any, datasets: Any = None, name: str | None = None) -> Dataset:
         """Elements of several datasets side by side, until the shortest has ended.
 
         Takes datasets, or one nest of them: a tuple, a dict or a named tuple, but no list. An
@@ -252,7 +256,7 @@ class Dataset(Pipeline):
         [0, 1, 2]
         """
         nest, found = nest_of(args, datasets)
-        return _joined(Zip(inputs=tuple(one.op for one in found), nest=nest), found)
+        return _joined(Zip(inputs=tuple(one.op for one in found), nest=nest), found, name)
 
     # Ops
 
@@ -270,17 +274,34 @@ class Dataset(Pipeline):
         checks.dataset(made, "the result of apply(transformation_func=)")
         return made
 
-    def batch(self, batch_size: int, drop_remainder: bool = False) -> Dataset:
+    def batch(
+        self,
+        batch_size: int,
+        drop_remainder: bool = False,
+        num_parallel_calls: int | None = None,
+        deterministic: bool | None = None,
+        name: str | None = None,
+    ) -> Dataset:
         """Stack every `batch_size` consecutive elements into one.
 
         The last batch has what is left, unless `drop_remainder`. Elements of unequal shapes raise an
-        error with both shapes and the element numbers.
+        error with both shapes and the element numbers. Batching only reshapes a block: whatever
+        `num_parallel_calls` says there is nothing to run in parallel, and the order never changes.
 
         >>> import penstock as ps
         >>> [batch.tolist() for batch in ps.Dataset.range(5).batch(2)]
         [[0, 1], [2, 3], [4]]
         """
-        return self._then(Batch(inputs=(self.op,), size=batch_size, drop_remainder=drop_remainder))
+        return self._then(
+            Batch(
+                inputs=(self.op,),
+                size=batch_size,
+                drop_remainder=drop_remainder,
+                num_parallel_calls=num_parallel_calls,
+                deterministic=deterministic,
+            ),
+            name,
+        )
 
     def bucket_by_sequence_length(
         self,
@@ -292,6 +313,7 @@ class Dataset(Pipeline):
         pad_to_bucket_boundary: bool = False,
         no_padding: bool = False,
         drop_remainder: bool = False,
+        name: str | None = None,
     ) -> Dataset:
         """Batch elements of about one length together, so that little is padded.
 
@@ -318,10 +340,11 @@ class Dataset(Pipeline):
                 no_padding=no_padding,
                 drop_remainder=drop_remainder,
                 wrap=Dataset,
-            )
+            ),
+            name,
         )
 
-    def concatenate(self, dataset: Dataset) -> Dataset:
+    def concatenate(self, dataset: Dataset, name: str | None = None) -> Dataset:
         """The elements of this dataset, then those of another of the same structure and dtypes.
 
         >>> import penstock as ps
@@ -329,27 +352,27 @@ class Dataset(Pipeline):
         [0, 1, 5, 6]
         """
         checks.dataset(dataset, "concatenate(dataset=)")
-        return _joined(Concatenate(inputs=(self.op, dataset.op)), (self, dataset))
+        return _joined(Concatenate(inputs=(self.op, dataset.op)), (self, dataset), name)
 
-    def enumerate(self, start: int = 0) -> Dataset:
+    def enumerate(self, start: int = 0, name: str | None = None) -> Dataset:
         """Pairs of a number, from `start` on, and an element.
 
         >>> import penstock as ps
         >>> [(int(i), int(x)) for i, x in ps.Dataset.range(7, 9).enumerate(start=1)]
         [(1, 7), (2, 8)]
         """
-        return self._then(Enumerate(inputs=(self.op,), start_at=start))
+        return self._then(Enumerate(inputs=(self.op,), start_at=start), name)
 
-    def filter(self, predicate: Callable[..., Any]) -> Dataset:
+    def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
         """The elements for which a function is true; a tuple's parts are separate arguments.
 
         >>> import penstock as ps
         >>> [int(x) for x in ps.Dataset.range(6).filter(lambda x: x > 3)]
         [4, 5]
         """
-        return self._then(Filter(inputs=(self.op,), predicate=predicate))
+        return self._then(Filter(inputs=(self.op,), predicate=predicate), name)
 
-    def flat_map(self, map_func: Callable[..., Any]) -> Dataset:
+    def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> Dataset:
         """The elements of the datasets that a function returns, one dataset after the other.
 
         >>> import penstock as ps
@@ -357,7 +380,7 @@ class Dataset(Pipeline):
         >>> [int(x) for x in ds]
         [0, 0, 1, 0, 1, 2]
         """
-        return self._then(FlatMap(inputs=(self.op,), function=map_func))
+        return self._then(FlatMap(inputs=(self.op,), function=map_func), name)
 
     def group_by_window(
         self,
@@ -365,6 +388,7 @@ class Dataset(Pipeline):
         reduce_func: Callable[..., Any],
         window_size: int | None = None,
         window_size_func: Callable[..., Any] | None = None,
+        name: str | None = None,
     ) -> Dataset:
         """Gather elements of one key, and go on with the dataset made of each full group.
 
@@ -386,10 +410,11 @@ class Dataset(Pipeline):
                 window_size=window_size,
                 window_size_func=window_size_func,
                 wrap=Dataset,
-            )
+            ),
+            name,
         )
 
-    def ignore_errors(self, log_warning: bool = False) -> Dataset:
+    def ignore_errors(self, log_warning: bool = False, name: str | None = None) -> Dataset:
         """Leave out the elements that fail; the report counts them, `log_warning` logs them.
 
         >>> import penstock as ps
@@ -397,7 +422,7 @@ class Dataset(Pipeline):
         >>> [int(x) for x in ds.ignore_errors()]
         [-6, 6, 3]
         """
-        return self._then(IgnoreErrors(inputs=(self.op,), log_warning=log_warning))
+        return self._then(IgnoreErrors(inputs=(self.op,), log_warning=log_warning), name)
 
     def interleave(
         self,
@@ -406,6 +431,7 @@ class Dataset(Pipeline):
         block_length: int | None = None,
         num_parallel_calls: int | None = None,
         deterministic: bool | None = None,
+        name: str | None = None,
     ) -> Dataset:
         """The elements of the datasets that a function returns, several datasets in turn.
 
@@ -426,7 +452,8 @@ class Dataset(Pipeline):
                 block_length=block_length,
                 num_parallel_calls=num_parallel_calls,
                 deterministic=deterministic,
-            )
+            ),
+            name,
         )
 
     def map(
@@ -434,6 +461,7 @@ class Dataset(Pipeline):
         map_func: Callable[..., Any],
         num_parallel_calls: int | None = None,
         deterministic: bool | None = None,
+        name: str | None = None,
     ) -> Dataset:
         """Apply a function to every element.
 
@@ -453,7 +481,8 @@ class Dataset(Pipeline):
                 function=map_func,
                 num_parallel_calls=num_parallel_calls,
                 deterministic=deterministic,
-            )
+            ),
+            name,
         )
 
     def padded_batch(
@@ -462,6 +491,7 @@ class Dataset(Pipeline):
         padded_shapes: Any = None,
         padding_values: Any = None,
         drop_remainder: bool = False,
+        name: str | None = None,
     ) -> Dataset:
         """Stack consecutive elements of unequal shape, the gaps filled.
 
@@ -483,10 +513,11 @@ class Dataset(Pipeline):
                 padded_shapes=padded_shapes,
                 padding_values=padding_values,
                 drop_remainder=drop_remainder,
-            )
+            ),
+            name,
         )
 
-    def prefetch(self, buffer_size: int | str) -> Dataset:
+    def prefetch(self, buffer_size: int | str, name: str | None = None) -> Dataset:
         """Make up to `buffer_size` elements ready ahead of their use, in a thread.
 
         The size is a number of elements, a number of bytes as text, or `ps.AUTOTUNE`; the memory
@@ -496,13 +527,14 @@ class Dataset(Pipeline):
         >>> len(list(ps.Dataset.range(100).batch(10).prefetch("16MiB")))
         10
         """
-        return self._then(Prefetch(inputs=(self.op,), buffer_size=buffer_size))
+        return self._then(Prefetch(inputs=(self.op,), buffer_size=buffer_size), name)
 
     def ragged_batch(
         self,
         batch_size: int,
         drop_remainder: bool = False,
         row_splits_dtype: Any = np.int64,
+        name: str | None = None,
     ) -> Dataset:
         """Put consecutive elements of unequal shape into one `ps.Ragged`, without padding.
 
@@ -520,10 +552,13 @@ class Dataset(Pipeline):
                 size=batch_size,
                 drop_remainder=drop_remainder,
                 row_splits_dtype=row_splits_dtype,
-            )
+            ),
+            name,
         )
 
-    def rebatch(self, batch_size: int | Sequence[int], drop_remainder: bool = False) -> Dataset:
+    def rebatch(
+        self, batch_size: int | Sequence[int], drop_remainder: bool = False, name: str | None = None
+    ) -> Dataset:
         """The rows of batches in batches of another size, or of the sizes of a list in turn.
 
         >>> import penstock as ps
@@ -531,7 +566,7 @@ class Dataset(Pipeline):
         [[0], [1, 2], [3], [4, 5], [6]]
         """
         return self._then(
-            Rebatch(inputs=(self.op,), sizes=sizes_of(batch_size), drop_remainder=drop_remainder)
+            Rebatch(inputs=(self.op,), sizes=sizes_of(batch_size), drop_remainder=drop_remainder), name
         )
 
     def rejection_resample(
@@ -540,6 +575,7 @@ class Dataset(Pipeline):
         target_dist: Any,
         initial_dist: Any = None,
         seed: int | None = None,
+        name: str | None = None,
     ) -> Dataset:
         """Give (class, element), with elements passed over so that the classes get given shares.
 
@@ -554,9 +590,9 @@ class Dataset(Pipeline):
         >>> 0.4 < sum(classes) / len(classes) < 0.6
         True
         """
-        return self._then(resampled(self.op, class_func, target_dist, initial_dist, seed))
+        return self._then(resampled(self.op, class_func, target_dist, initial_dist, seed), name)
 
-    def repeat(self, count: int | None = None) -> Dataset:
+    def repeat(self, count: int | None = None, name: str | None = None) -> Dataset:
         """The dataset `count` times over; `None` or -1 for without end.
 
         What reshuffles does so in each repetition. Without end, a dataset that turns out to be
@@ -566,9 +602,11 @@ class Dataset(Pipeline):
         >>> [int(x) for x in ps.Dataset.range(2).repeat(2)]
         [0, 1, 0, 1]
         """
-        return self._then(Repeat(inputs=(self.op,), count=count))
+        return self._then(Repeat(inputs=(self.op,), count=count), name)
 
-    def scan(self, initial_state: Any, scan_func: Callable[[Any, Any], Any]) -> Dataset:
+    def scan(
+        self, initial_state: Any, scan_func: Callable[[Any, Any], Any], name: str | None = None
+    ) -> Dataset:
         """What `scan_func(state, element)` gives: a pair of the next state and an output.
 
         An element that is a tuple is one argument. The state keeps the structure and the dtypes of
@@ -578,9 +616,9 @@ class Dataset(Pipeline):
         >>> [int(x) for x in ps.Dataset.range(5).scan(0, lambda s, x: (s + x, s + x))]
         [0, 1, 3, 6, 10]
         """
-        return self._then(Scan(inputs=(self.op,), initial_state=initial_state, scan_func=scan_func))
+        return self._then(Scan(inputs=(self.op,), initial_state=initial_state, scan_func=scan_func), name)
 
-    def shard(self, num_shards: int, index: int) -> Dataset:
+    def shard(self, num_shards: int, index: int, name: str | None = None) -> Dataset:
         """Every `num_shards`-th element, from number `index` on.
 
         Elements keep their numbers when one fails. Over arrays the others are not read.
@@ -589,9 +627,9 @@ class Dataset(Pipeline):
         >>> [int(x) for x in ps.Dataset.range(8).shard(3, 1)]
         [1, 4, 7]
         """
-        return self._then(Shard(inputs=(self.op,), num_shards=num_shards, index=index))
+        return self._then(Shard(inputs=(self.op,), num_shards=num_shards, index=index), name)
 
-    def cache(self, filename: str = "") -> Dataset:
+    def cache(self, filename: str = "", name: str | None = None) -> Dataset:
         """Make the elements once, and read them again in later epochs.
 
         They are in memory as far as the budget goes, and the rest in a scratch file; both belong to
@@ -609,13 +647,14 @@ class Dataset(Pipeline):
         >>> [int(x) for x in ds]
         [0, 1, 2]
         """
-        return self._then(Cache(inputs=(self.op,), filename=filename))
+        return self._then(Cache(inputs=(self.op,), filename=filename), name)
 
     def shuffle(
         self,
         buffer_size: int | str | None = None,
         seed: int | None = None,
         reshuffle_each_iteration: bool = True,
+        name: str | None = None,
     ) -> Dataset:
         """Put the elements in a random order.
 
@@ -636,10 +675,11 @@ class Dataset(Pipeline):
                 buffer_size=buffer_size,
                 seed=seed,
                 reshuffle_each_iteration=reshuffle_each_iteration,
-            )
+            ),
+            name,
         )
 
-    def skip(self, count: int) -> Dataset:
+    def skip(self, count: int, name: str | None = None) -> Dataset:
         """All but the first `count` elements; -1 skips all of them.
 
         An element that fails on the way is raised and not counted, as in `take`, so that
@@ -649,36 +689,36 @@ class Dataset(Pipeline):
         >>> [int(x) for x in ps.Dataset.range(5).skip(3)]
         [3, 4]
         """
-        return self._then(Skip(inputs=(self.op,), count=count))
+        return self._then(Skip(inputs=(self.op,), count=count), name)
 
-    def take(self, count: int) -> Dataset:
+    def take(self, count: int, name: str | None = None) -> Dataset:
         """The first `count` elements; -1 for all. No more than these are read.
 
         >>> import penstock as ps
         >>> [int(x) for x in ps.Dataset.counter().take(3)]
         [0, 1, 2]
         """
-        return self._then(Take(inputs=(self.op,), count=count))
+        return self._then(Take(inputs=(self.op,), count=count), name)
 
-    def take_while(self, predicate: Callable[..., Any]) -> Dataset:
+    def take_while(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
         """The elements before the first for which a function is false.
 
         >>> import penstock as ps
         >>> [int(x) for x in ps.Dataset.counter().take_while(lambda x: x < 3)]
         [0, 1, 2]
         """
-        return self._then(TakeWhile(inputs=(self.op,), predicate=predicate))
+        return self._then(TakeWhile(inputs=(self.op,), predicate=predicate), name)
 
-    def unbatch(self) -> Dataset:
+    def unbatch(self, name: str | None = None) -> Dataset:
         """The rows of batches as elements of their own.
 
         >>> import penstock as ps
         >>> [int(x) for x in ps.Dataset.range(5).batch(2).unbatch()]
         [0, 1, 2, 3, 4]
         """
-        return self._then(Unbatch(inputs=(self.op,)))
+        return self._then(Unbatch(inputs=(self.op,)), name)
 
-    def unique(self) -> Dataset:
+    def unique(self, name: str | None = None) -> Dataset:
         """Every element the first time it comes.
 
         What has come is remembered, in the memory budget: 16 bytes for a number of 64 bits, about
@@ -688,10 +728,15 @@ class Dataset(Pipeline):
         >>> [int(x) for x in ps.Dataset.from_tensor_slices([1, 37, 2, 37, 2, 1]).unique()]
         [1, 37, 2]
         """
-        return self._then(Unique(inputs=(self.op,)))
+        return self._then(Unique(inputs=(self.op,)), name)
 
     def window(
-        self, size: int, shift: int | None = None, stride: int = 1, drop_remainder: bool = False
+        self,
+        size: int,
+        shift: int | None = None,
+        stride: int = 1,
+        drop_remainder: bool = False,
+        name: str | None = None,
     ) -> Dataset:
         """Datasets of `size` consecutive elements, which may overlap.
 
@@ -713,7 +758,8 @@ class Dataset(Pipeline):
                 stride=stride,
                 drop_remainder=drop_remainder,
                 wrap=Dataset,
-            )
+            ),
+            name,
         )
 
     # Running
@@ -769,13 +815,14 @@ class Dataset(Pipeline):
         budget = resolve_budget(memory, self._options)
         return explain(plan_of(self.op, self._options, budget), budget)
 
-    def get_single_element(self) -> Any:
+    def get_single_element(self, name: str | None = None) -> Any:
         """The element of a dataset that has exactly one.
 
         >>> import penstock as ps
         >>> int(ps.Dataset.range(10).batch(10).map(lambda x: x.sum()).get_single_element())
         45
         """
+        checks.name(name, "get_single_element(name=)")
         with self.iterate() as it:
             return single(it, self.op)
 
@@ -814,7 +861,9 @@ class Dataset(Pipeline):
         """
         return self._options
 
-    def reduce(self, initial_state: Any, reduce_func: Callable[[Any, Any], Any]) -> Any:
+    def reduce(
+        self, initial_state: Any, reduce_func: Callable[[Any, Any], Any], name: str | None = None
+    ) -> Any:
         """Run over all elements and give the last state: `state = reduce_func(state, element)`.
 
         An element that is a tuple is one argument. The state keeps the structure and the dtypes of
@@ -824,11 +873,11 @@ class Dataset(Pipeline):
         >>> int(ps.Dataset.range(5).reduce(0, lambda state, x: state + x))
         10
         """
-        op = Reduce(inputs=(self.op,), initial_state=initial_state, reduce_func=reduce_func)
+        op = Reduce(inputs=(self.op,), initial_state=initial_state, reduce_func=reduce_func).named(name)
         with self._then(op).iterate(epoch=self._next_epoch()) as it:
             return single(it, op)
 
-    def with_options(self, options: Options) -> Dataset:
+    def with_options(self, options: Options, name: str | None = None) -> Dataset:
         """The same dataset with these options; what they leave unsaid stays as it was.
 
         >>> import penstock as ps
@@ -836,6 +885,7 @@ class Dataset(Pipeline):
         >>> ds.with_options(ps.Options(seed=1)).options()
         Options(memory='64MiB', seed=1, block_rows=None, optimize=None, scratch=None)
         """
+        checks.name(name, "with_options(name=)")
         if not isinstance(options, Options):
             raise ArgumentTypeError(
                 f"with_options(options=) at {user_site()}: expected ps.Options, got {options!r}."
@@ -860,16 +910,16 @@ class Dataset(Pipeline):
         epoch, self._epochs = self._epochs, self._epochs + 1
         return epoch
 
-    def _then(self, op: Op) -> Dataset:
-        return Dataset(op, self._options)
+    def _then(self, op: Op, name: str | None = None) -> Dataset:
+        return Dataset(op.named(name), self._options)
 
 
-def _joined(op: Op, datasets: Iterable[Pipeline]) -> Dataset:
+def _joined(op: Op, datasets: Iterable[Pipeline], name: str | None = None) -> Dataset:
     """A dataset of several, with the options of all of them, the last word winning."""
     options = Options()
     for dataset in datasets:
         options = options.merged(dataset._options)
-    return Dataset(op, options)
+    return Dataset(op.named(name), options)
 
 
 def _datasets(datasets: Iterable[Any], call: str) -> list[Dataset]:
@@ -898,9 +948,7 @@ def assert_cardinality(expected_cardinality: int) -> Callable[[Dataset], Dataset
     return lambda dataset: dataset._then(op(inputs=(dataset.op,)))
 
 
-def group_by_reducer(
-    key_func: Callable[..., Any], reducer: Reducer
-) -> Callable[[Dataset], Dataset]:
+def group_by_reducer(key_func: Callable[..., Any], reducer: Reducer) -> Callable[[Dataset], Dataset]:
     """Reduce the elements of every key to one; the results come in the order of the keys.
 
     For use with `apply`.

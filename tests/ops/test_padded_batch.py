@@ -180,13 +180,25 @@ class TestPaddedBatch(OpContract):
             assert it._run.ledger.accounts["padded_batch"].peak >= 12 << 20
         assert seen == 30
 
+    def test_given_a_shuffle_that_has_the_whole_budget_then_it_makes_room(self) -> None:
+        ds = ps.Dataset.range(30).map(uneven).shuffle(20).padded_batch(12)
+        with ds.iterate(memory="16MiB") as it:
+            assert sum(len(batch) for batch in it) == 30
+            assert it._run.ledger.peak <= 16 << 20
+
+    def test_given_a_batch_that_has_been_laid_then_its_rows_are_kept_no_more(self) -> None:
+        with ps.Dataset.range(30).map(uneven).padded_batch(12).iterate(memory="64MiB") as it:
+            next(it)
+            assert it._run.ledger.accounts["padded_batch"].peak >= 20 << 20
+            assert it._run.ledger.reserved == 0
+
     def test_given_few_rows_and_much_padding_then_only_the_batch_has_to_fit(self) -> None:
-        ds = ps.Dataset.range(14).map(lambda n: np.full((1 << 20) - (900_000 * (n > 0)), n, np.uint8))
+        ds = ps.Dataset.range(14).map(lambda n: np.full((1 << 20) - (950_000 * (n > 0)), n, np.uint8))
         with ds.padded_batch(14).iterate(memory="16MiB") as it:
             batch = next(it)
             assert it._run.ledger.peak <= 16 << 20
         assert batch[:, 0].tolist() == list(range(14))
-        assert batch.sum() == sum(n * ((1 << 20) - 900_000) for n in range(14))
+        assert batch.sum() == sum(n * ((1 << 20) - 950_000) for n in range(14))
 
     def test_given_short_rows_padded_to_a_long_shape_then_batches_come_one_by_one(self) -> None:
         ds = ps.Dataset.range(4000).map(lambda n: np.full(1, n)).padded_batch(4, [1 << 15])

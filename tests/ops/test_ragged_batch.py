@@ -138,6 +138,18 @@ class TestRaggedBatch(OpContract):
         it._run.ledger.settle()
         assert it._run.ledger.held == 0
 
+    def test_given_a_shuffle_that_has_the_whole_budget_then_it_makes_room(self) -> None:
+        ds = ps.Dataset.range(30).map(uneven).shuffle(20).ragged_batch(12)
+        with ds.iterate(memory="16MiB") as it:
+            assert sum(len(batch) for batch in it) == 30
+            assert it._run.ledger.peak <= 16 << 20
+
+    def test_given_a_batch_that_has_been_laid_then_its_rows_are_kept_no_more(self) -> None:
+        with ps.Dataset.range(30).map(uneven).ragged_batch(12).iterate(memory="64MiB") as it:
+            next(it)
+            assert it._run.ledger.accounts["ragged_batch"].peak >= 20 << 20
+            assert it._run.ledger.reserved == 0
+
     def test_given_a_batch_beyond_the_budget_then_the_error_names_the_op(self) -> None:
         with (
             ps.Dataset.range(40).map(uneven).ragged_batch(20).iterate(memory="16MiB") as it,

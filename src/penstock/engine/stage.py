@@ -106,7 +106,7 @@ class StageContext(Context):
             self.account = run.ledger.account(self.label)
             self.meter = run.meters.setdefault(self.label, Meter())
         else:
-            self.label = f"{nested_in.label}/{node.op.name}"
+            self.label = f"{nested_in.label}/{node.op.called}"
             self.account = nested_in.account
             self.meter = Meter()
 

@@ -17,9 +17,7 @@ def count(value: Any, call: str, *, least: int | None = None, also: tuple[int, .
             raise TypeError
         number = operator.index(value)
     except TypeError:
-        raise ArgumentTypeError(
-            f"{call} at {user_site()}: expected a whole number, got {value!r}."
-        ) from None
+        raise ArgumentTypeError(f"{call} at {user_site()}: expected a whole number, got {value!r}.") from None
     if least is not None and number < least and number not in also:
         words = f"at least {least}" + "".join(f" or {extra}" for extra in also)
         raise ArgumentError(f"{call} at {user_site()}: expected {words}, got {number}.")
@@ -29,9 +27,7 @@ def count(value: Any, call: str, *, least: int | None = None, also: tuple[int, .
 def function(value: Any, call: str) -> Any:
     """Something that can be called."""
     if not callable(value):
-        raise ArgumentTypeError(
-            f"{call} at {user_site()}: expected a function, got {value!r}."
-        )
+        raise ArgumentTypeError(f"{call} at {user_site()}: expected a function, got {value!r}.")
     return value
 
 
@@ -39,6 +35,21 @@ def dataset(value: Any, call: str) -> None:
     """A dataset."""
     if not isinstance(value, Pipeline):
         raise ArgumentTypeError(f"{call} at {user_site()}: expected a dataset, got {value!r}.")
+
+
+def name(value: Any, call: str) -> str | None:
+    """What the user calls an op, or None."""
+    if value is not None and not (isinstance(value, str) and value):
+        raise ArgumentTypeError(f"{call} at {user_site()}: expected a name, some text, got {value!r}.")
+    return value
+
+
+def parallelism(calls: Any, deterministic: Any, op: str) -> None:
+    """What tf.data takes to run calls side by side; either may be None."""
+    if calls is not None:
+        count(calls, f"{op}(num_parallel_calls=)", least=1, also=(-1,))
+    if deterministic is not None:
+        flag(deterministic, f"{op}(deterministic=)")
 
 
 def flag(value: Any, call: str) -> bool:

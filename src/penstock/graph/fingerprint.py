@@ -30,7 +30,7 @@ def fingerprint(op: Op) -> list[tuple[str, str]]:
     lines: list[tuple[str, str]] = []
     for above in op.inputs:
         lines += fingerprint(above)
-    return [*lines, (op.describe(), _of_fields(op, DEPTH))]
+    return [*lines, (op.named(None).describe(), _of_fields(op, DEPTH))]
 
 
 def first_difference(ours: list[tuple[str, str]], theirs: list[tuple[str, str]]) -> str:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 import secrets
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from penstock.blocks.spec import Spec
+from penstock.graph import checks
 from penstock.graph.running import Context, Running
 from penstock.graph.site import user_site
 
@@ -42,6 +44,8 @@ class Op(ABC):
 
     inputs: tuple[Op, ...] = ()
     site: str = field(default_factory=user_site, repr=False)
+    given_name: str | None = field(default=None, repr=False, metadata={"fingerprint": False})
+    """What the user calls this op; set by `named`, which checks it."""
 
     name: ClassVar[str] = ""
     traits: ClassVar[Traits] = Traits()
@@ -73,6 +77,20 @@ class Op(ABC):
         """Whether a shuffle may be moved in front of this one-to-one op without a trace."""
         return False
 
+    def named(self, name: str | None) -> Self:
+        """The same op, called so by the user in messages and in the report; None for its own name."""
+        checks.name(name, f"{self.name}(name=)")
+        if name == self.given_name:
+            return self
+        named = copy.copy(self)  # and not `replace`, which would check all arguments again
+        object.__setattr__(named, "given_name", name)
+        return named
+
+    @property
+    def called(self) -> str:
+        """The name that the user gave this op, or its own."""
+        return self.given_name or self.name
+
     def with_carried_numbers(self) -> Op:
         """This op for a place where a shuffle has been moved in front of it, or it is the shuffle.
 
@@ -103,12 +121,15 @@ class Op(ABC):
 
     def describe(self) -> str:
         """The op as it would be written in Python."""
-        inner = ", ".join(f"{name}={_show(value)}" for name, value in self.arguments().items())
+        said = self.arguments()
+        if self.given_name is not None:
+            said["name"] = self.given_name
+        inner = ", ".join(f"{name}={_show(value)}" for name, value in said.items())
         return f"{self.name}({inner})"
 
     def fail(self, message: str) -> str:
         """A message about this op, with the user's line."""
-        return f"{self.name} at {self.site}: {message}"
+        return f"{self.called} at {self.site}: {message}"
 
 
 def _show(value: Any) -> str:

@@ -95,7 +95,7 @@ def index_shuffle(node: Node) -> tuple[Node, str] | None:
     better = node.op.in_index_space()
     if better is node.op:
         return None
-    words = f"{node.op.describe()} reorders row numbers of {node.inputs[0].op.name}, and keeps no rows"
+    words = f"{node.op.describe()} reorders row numbers of {node.inputs[0].op.called}, and keeps no rows"
     return Node(better, node.inputs, node.index), words
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -10,6 +11,9 @@ from penstock.options import Options
 
 BLOCK_BYTES = 1 << 20
 """A block of about this size stays in a core's own cache while the ops of a chain work on it."""
+
+TAKEN = ("pool",)
+"""Names of accounts that are no op's."""
 
 
 @dataclass(frozen=True)
@@ -43,13 +47,14 @@ class Plan:
     """What each pass did, in words."""
 
     def labels(self) -> dict[int, str]:
-        """How each op is called: its name, with its number where the name is not unique."""
-        names = [node.op.name for node in self.declared.walk()]
+        """How each op is called, each in its own way: by its name, with its number where others share it."""
+        nodes = list(self.declared.walk())
+        times = Counter([*TAKEN, *(node.op.called for node in nodes)])
         return {
-            node.index: node.op.name
-            if names.count(node.op.name) == 1
-            else f"{node.op.name}#{node.index}"
-            for node in self.declared.walk()
+            # A name that looks like one with a number gets one too, so that no two are the same.
+            node.index: called if times[called] == 1 and "#" not in called else f"{called}#{node.index}"
+            for node in nodes
+            for called in [node.op.called]
         }
 
 

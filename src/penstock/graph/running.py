@@ -58,9 +58,7 @@ class Context(ABC):
         """An uninitialised array from the pool, on this op's account."""
 
     @abstractmethod
-    def key(
-        self, seed: int, *, explicit: bool, each_epoch: bool = True, index: int | None = None
-    ) -> int:
+    def key(self, seed: int, *, explicit: bool, each_epoch: bool = True, index: int | None = None) -> int:
         """The key of this op's randomness.
 
         `seed` is the op's own; `explicit` says that the user gave it. A run's seed takes the place of

@@ -23,12 +23,15 @@ class Batch(Op):
 
     size: int
     drop_remainder: bool = False
+    num_parallel_calls: int | None = None
+    deterministic: bool | None = None
 
     name = "batch"
 
     def __post_init__(self) -> None:
         checks.count(self.size, "batch(batch_size=)", least=1)
         checks.flag(self.drop_remainder, "batch(drop_remainder=)")
+        checks.parallelism(self.num_parallel_calls, self.deterministic, "batch")
 
     def start(self, context: Context) -> Running:
         return RunningBatch(self, context)

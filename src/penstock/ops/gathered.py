@@ -39,8 +39,13 @@ class Gathered:
             assert self._log is not None
             self._log.append(block)
         else:
+            size = block.nbytes
             self.parts.append(block)
-            self.bytes += block.nbytes
+            self.bytes += size
+            if self.bytes > self._context.block_bytes // 2:
+                # As much may come again beside these: what others have reserved makes room for it.
+                self._context.account.expect(size)
+                self._context.ledger.make_room(size)
 
     def first(self, rows: int) -> list[Block]:
         """The first `rows` of the rows in parts."""
