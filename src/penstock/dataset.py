@@ -873,8 +873,8 @@ class Dataset(Pipeline):
         >>> int(ps.Dataset.range(5).reduce(0, lambda state, x: state + x))
         10
         """
-        op = Reduce(inputs=(self.op,), initial_state=initial_state, reduce_func=reduce_func).named(name)
-        with self._then(op).iterate(epoch=self._next_epoch()) as it:
+        op = Reduce(inputs=(self.op,), initial_state=initial_state, reduce_func=reduce_func)
+        with self._then(op, name).iterate(epoch=self._next_epoch()) as it:
             return single(it, op)
 
     def with_options(self, options: Options, name: str | None = None) -> Dataset:

@@ -40,6 +40,7 @@ FUNCTIONS: dict[str, Any] = {
     "random_brightness": lambda x: ps.image.random_brightness(x, 0.3),
     "random_contrast": lambda x: ps.image.random_contrast(x, 0.5, 1.5),
     "resize": lambda x: ps.image.resize(x, (5, 9)),
+    "resize antialias": lambda x: ps.image.resize(x, (3, 4), antialias=True),
     "resize nearest": lambda x: ps.image.resize(x, (11, 3), method="nearest"),
     "to float": lambda x: ps.image.convert_image_dtype(x, np.float32),
     "to int16": lambda x: ps.image.convert_image_dtype(x, np.int16, saturate=True),
@@ -137,6 +138,9 @@ def test_given_known_images_then_resize_gives_what_tf_image_gives() -> None:
     nearest = ps.image.resize(image.astype(np.uint8), (3, 4), method="nearest")
     assert nearest.tolist() == [[0, 0, 10, 10], [20, 20, 30, 30], [20, 20, 30, 30]]
     assert ps.image.resize(image, (10, 4), preserve_aspect_ratio=True).shape == (4, 4)
+    stripes = np.array([[0, 0, 0, 80, 0, 0]], np.float32)
+    assert ps.image.resize(stripes, (1, 2)).tolist() == [[0, 0]]
+    np.testing.assert_allclose(ps.image.resize(stripes, (1, 2), antialias=True), [[10, 20]], rtol=1e-6)
 
 
 def test_given_a_contrast_then_each_channel_is_scaled_around_its_mean() -> None:

@@ -291,6 +291,7 @@ BATCHES: dict[str, Case] = {
             w.length,
             bucket_boundaries=[3, 6],
             bucket_batch_sizes=[2, 2, 2],
+            padded_shapes=[None],
             pad_to_bucket_boundary=True,
             padding_values=np.int64(-1),
         )
@@ -375,7 +376,6 @@ ERRORS: dict[str, Case] = {
         lambda x: w.fail_if(x == 3, x), num_parallel_calls=2
     ),
     "ignore_errors of nothing": lambda w: w.Dataset.range(3).ignore_errors(),
-    "ignore_errors(all)": lambda w: failing(w, 0, 1, 2, size=3).ignore_errors(),
 }
 
 CASES: dict[str, Case] = {

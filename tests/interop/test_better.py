@@ -134,3 +134,20 @@ def test_given_python_numbers_then_numpys_defaults_hold(ours: Words, theirs: Wor
 def test_given_text_then_it_stays_text(ours: Words, theirs: Words) -> None:
     assert next(iter(theirs.Dataset.from_tensors("é"))).numpy() == "é".encode()
     assert next(iter(ours.Dataset.from_tensors("é"))) == "é"
+
+
+def test_given_no_element_that_could_tell_then_the_spec_is_not_made_up(ours: Words, theirs: Words) -> None:
+    nothing = failing(ours, 0, 1, 2, size=3).ignore_errors()
+    assert numbers(ours, nothing) == numbers(theirs, failing(theirs, 0, 1, 2, size=3).ignore_errors()) == []
+    with pytest.raises(ps.errors.CardinalityError, match="to tell the element_spec from"):
+        nothing.element_spec  # noqa: B018  (tf.data has traced the function)
+
+
+def test_given_sizes_that_nobody_knows_then_padding_to_boundaries_asks_which_vary(ours: Words) -> None:
+    def opaque(x: Any) -> Any:
+        return np.arange(len(str(x)))
+
+    with pytest.raises(ps.errors.ArgumentError, match="padded_shapes"):
+        ours.Dataset.range(3).map(opaque).bucket_by_sequence_length(
+            len, bucket_boundaries=[2], bucket_batch_sizes=[1, 1], pad_to_bucket_boundary=True
+        )

@@ -33,8 +33,11 @@ def test_given_a_pipeline_then_both_say_the_same_length(name: str, ours: Words, 
 
 @pytest.mark.parametrize("name", CASES)
 def test_given_a_pipeline_then_both_say_the_same_spec(name: str, ours: Words, theirs: Words) -> None:
-    got = spec_of(CASES[name](ours).element_spec)
+    ds = CASES[name](ours)
+    got = spec_of(ds.element_spec)
     expected = spec_of(CASES[name](theirs).element_spec)
+    if ds.op.spec is None:
+        expected = without_sizes(expected)  # a sample tells dtypes and ranks, and invents no sizes
     if name in LOOSE:
         got, expected = loosely(got), loosely(expected)
     narrowed = narrow(expected, got)
@@ -86,6 +89,17 @@ def spec_of(spec: Any) -> Any:
     shape = None if spec.shape is None else getattr(spec.shape, "rank", len(spec.shape or ()))
     sizes = None if shape is None else tuple(spec.shape)
     return (kind, dtype_name(spec.dtype), sizes)
+
+
+def without_sizes(spec: Any) -> Any:
+    """A compared spec with every size unknown."""
+    if isinstance(spec, dict):
+        return {key: without_sizes(part) for key, part in spec.items()}
+    if spec[0] == "TensorSpec":
+        kind, dtype, sizes = spec
+        return (kind, dtype, None if sizes is None else (None,) * len(sizes))
+    name, parts = spec
+    return (name, [without_sizes(part) for part in parts] if isinstance(parts, list) else parts)
 
 
 def dtype_name(dtype: Any) -> str:

@@ -74,6 +74,24 @@ def test_resize_keeping_the_aspect_ratio(method: str, size: tuple[int, int], the
     np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-4)
 
 
+@quickly
+@given(
+    height=st.integers(1, 30),
+    width=st.integers(1, 30),
+    to=st.tuples(st.integers(1, 20), st.integers(1, 20)),
+    method=st.sampled_from(["bilinear", "nearest"]),
+    dtype=st.sampled_from(["uint8", "float32"]),
+)
+def test_resize_with_antialias(
+    theirs: Words, height: int, width: int, to: tuple[int, int], method: str, dtype: str
+) -> None:
+    image = picture(height, width, dtype=dtype)
+    expected = theirs.image.resize(image, to, method=method, antialias=True).numpy()
+    got = ps.image.resize(image, to, method=method, antialias=True)
+    assert got.dtype == expected.dtype
+    np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-3)
+
+
 def test_resize_of_a_batch(theirs: Words) -> None:
     images = np.stack([picture(), picture() // 2])
     expected = theirs.image.resize(images, (9, 4)).numpy()

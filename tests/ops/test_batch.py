@@ -46,6 +46,15 @@ class TestBatch(OpContract):
         with pytest.raises(ps.errors.ArgumentError, match=r"batch_size.*test_batch\.py:\d+"):
             ps.Dataset.range(3).batch(size)
 
+    def test_given_tf_datas_tuning_then_it_is_checked_and_changes_nothing(self) -> None:
+        ds = ps.Dataset.range(5)
+        got = list(ds.batch(2, num_parallel_calls=ps.AUTOTUNE, deterministic=False))
+        assert same(got, list(ds.batch(2)))
+        with pytest.raises(ps.errors.ArgumentError, match=r"batch\(num_parallel_calls=\) at .*\.py:\d+"):
+            ds.batch(2, num_parallel_calls=0)
+        with pytest.raises(ps.errors.ArgumentTypeError, match=r"batch\(deterministic=\) at .*\.py:\d+"):
+            ds.batch(2, deterministic=1)  # type: ignore[arg-type]
+
     def test_given_a_batch_that_cannot_fit_then_it_is_refused_before_it_is_made(self) -> None:
         made = []
 

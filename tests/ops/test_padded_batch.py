@@ -193,12 +193,12 @@ class TestPaddedBatch(OpContract):
             assert it._run.ledger.reserved == 0
 
     def test_given_few_rows_and_much_padding_then_only_the_batch_has_to_fit(self) -> None:
-        ds = ps.Dataset.range(14).map(lambda n: np.full((1 << 20) - (950_000 * (n > 0)), n, np.uint8))
-        with ds.padded_batch(14).iterate(memory="16MiB") as it:
+        ds = ps.Dataset.range(15).map(lambda n: np.full((1 << 20) - (1_000_000 * (n > 0)), n, np.uint8))
+        with ds.padded_batch(15).iterate(memory="16MiB") as it:
             batch = next(it)
             assert it._run.ledger.peak <= 16 << 20
-        assert batch[:, 0].tolist() == list(range(14))
-        assert batch.sum() == sum(n * ((1 << 20) - 950_000) for n in range(14))
+        assert batch[:, 0].tolist() == list(range(15))
+        assert batch.sum() == sum(n * ((1 << 20) - 1_000_000) for n in range(15))
 
     def test_given_short_rows_padded_to_a_long_shape_then_batches_come_one_by_one(self) -> None:
         ds = ps.Dataset.range(4000).map(lambda n: np.full(1, n)).padded_batch(4, [1 << 15])

@@ -5,11 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from penstock.errors import PenstockError
 
 
-class Cancelled(PenstockError):
-    """The run was closed while this stage was at work; never reaches the user."""
+class Cancelled(BaseException):
+    """The run was closed while this stage was at work; never reaches the user.
+
+    No `Exception`, so that a function that catches those does not catch it.
+    """
 
 
 class Cancel:

@@ -142,9 +142,7 @@ class StageContext(Context):
     def empty(self, shape: Any, dtype: Any) -> NDArray[Any]:
         return self.run.pool.empty(self.account, shape, dtype)
 
-    def key(
-        self, seed: int, *, explicit: bool, each_epoch: bool = True, index: int | None = None
-    ) -> int:
+    def key(self, seed: int, *, explicit: bool, each_epoch: bool = True, index: int | None = None) -> int:
         run_seed = self.run.seed
         if explicit:
             own = mix(seed, run_seed or 0)

@@ -37,11 +37,11 @@ def dataset(value: Any, call: str) -> None:
         raise ArgumentTypeError(f"{call} at {user_site()}: expected a dataset, got {value!r}.")
 
 
-def name(value: Any, call: str) -> str | None:
-    """What the user calls an op, or None."""
+def name(value: Any, call: str) -> None:
+    """What the user calls an op: a text, not empty; or None."""
     if value is not None and not (isinstance(value, str) and value):
-        raise ArgumentTypeError(f"{call} at {user_site()}: expected a name, some text, got {value!r}.")
-    return value
+        kind = ArgumentError if isinstance(value, str) else ArgumentTypeError
+        raise kind(f"{call} at {user_site()}: expected a text that is not empty, got {value!r}.")
 
 
 def parallelism(calls: Any, deterministic: Any, op: str) -> None:

@@ -21,11 +21,13 @@ def resize(
     size: Sequence[int],
     method: str = "bilinear",
     preserve_aspect_ratio: bool = False,
+    antialias: bool = False,
 ) -> Any:
-    """Change the height and the width, as `tf.image.resize` does without antialiasing.
+    """Change the height and the width, as `tf.image.resize` does.
 
     `"bilinear"` gives float32, `"nearest"` keeps the dtype. Pixels are areas whose centres lie at
-    halves, so that an image of another size covers the same scene.
+    halves, so that an image of another size covers the same scene. With `antialias=True`, the pixels
+    of a smaller bilinear image weigh all the old pixels that they cover, rather than the nearest two.
 
     >>> import numpy as np
     >>> import penstock as ps
@@ -51,7 +53,10 @@ def resize(
     for which in (1, 0):
         if new[which] == old[which]:
             continue
-        image = _between(image, axis + which, *_neighbours(old[which], new[which]))
+        if antialias and new[which] < old[which]:
+            image = _weighed(image, axis + which, *_covered(old[which], new[which]))
+        else:
+            image = _between(image, axis + which, *_neighbours(old[which], new[which]))
     return image
 
 
@@ -90,3 +95,22 @@ def _between(
     first, second = np.take(image, low, axis), np.take(image, high, axis)
     share = share.reshape(-1, *(1,) * (-1 - axis))
     return first + (second - first) * share
+
+
+def _covered(old: int, new: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """For each new pixel the old ones that it covers, one in a row of the result, and their weights."""
+    width = np.float32(old) / np.float32(new)
+    at = _centres(old, new)
+    first = np.ceil(at - width - np.float32(0.5)).astype(np.int64)
+    pixels = first + np.arange(2 * int(np.ceil(width)) + 1)[:, None]
+    distance = np.abs(pixels.astype(np.float32) + np.float32(0.5) - at) / width
+    weights = np.maximum(1 - distance, 0) * ((pixels >= 0) & (pixels < old))
+    return np.clip(pixels, 0, old - 1), (weights / weights.sum(axis=0)).astype(np.float32)
+
+
+def _weighed(image: Any, axis: int, pixels: NDArray[np.int64], weights: NDArray[np.float32]) -> Any:
+    shape = (-1, *(1,) * (-1 - axis))
+    total: Any = np.float32(0)
+    for index, weight in zip(pixels, weights, strict=True):
+        total = total + np.take(image, index, axis) * weight.reshape(shape)
+    return total

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from penstock.blocks.columns import BytesColumn, Column, DenseColumn, ObjectColu
 from penstock.blocks.spec import Spec
 from penstock.errors import DataError
 from penstock.graph import checks
+from penstock.graph.fingerprint import UNSEEN
 from penstock.graph.op import INFINITE, UNKNOWN, Op
 from penstock.graph.running import Context, Running
 from penstock.ops.assembly import Assembly
@@ -23,8 +24,8 @@ class Batch(Op):
 
     size: int
     drop_remainder: bool = False
-    num_parallel_calls: int | None = None
-    deterministic: bool | None = None
+    num_parallel_calls: int | None = field(default=None, repr=False, metadata=UNSEEN)
+    deterministic: bool | None = field(default=None, repr=False, metadata=UNSEEN)
 
     name = "batch"
 
