@@ -521,7 +521,7 @@ class Dataset(Pipeline):
         """Make up to `buffer_size` elements ready ahead of their use, in a thread.
 
         The size is a number of elements, a number of bytes as text, or `ps.AUTOTUNE`; the memory
-        budget bounds each of them.
+        budget bounds each of them. Small elements come in blocks, the last of which may bring more.
 
         >>> import penstock as ps
         >>> len(list(ps.Dataset.range(100).batch(10).prefetch("16MiB")))

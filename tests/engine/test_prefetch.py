@@ -38,13 +38,14 @@ def gated(count: int) -> tuple[list[int], Callable[[], Iterator[int]]]:
     return made, generate
 
 
-def test_given_a_size_in_elements_then_no_more_than_so_many_are_made_ahead() -> None:
-    made, generate = gated(100)
-    with ps.Dataset.from_generator(generate).prefetch(5).iterate() as it:
+def test_given_a_size_in_elements_then_no_more_is_made_when_so_many_are_ready() -> None:
+    made, generate = gated(1000)
+    ds = ps.Dataset.from_generator(generate).prefetch(5).with_options(ps.Options(block_rows=2))
+    with ds.iterate() as it:
         next(it)
         settle(it)
-        # One was delivered, five may be ready, and each delivery may hand over a block of up to five.
-        assert len(made) <= 1 + 5 + 5
+        # The user has a block of two, and a block is made while fewer than five rows are ready.
+        assert len(made) <= 2 + 4 + 2
 
 
 def test_given_a_size_in_bytes_then_what_is_ready_takes_no_more() -> None:

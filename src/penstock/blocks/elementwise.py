@@ -106,9 +106,10 @@ def _in_place(trace: Trace, ufunc: np.ufunc, values: list[Any], kwargs: dict[str
 
 
 def check_writable(trace: Trace, target: StandIn) -> None:
-    """Refuse to write to the block's own arrays: some rows may be written to, some not."""
+    """Refuse to write to the block's own arrays, some rows of which may be written to and some not,
+    and to what is yet to be cast."""
     array: NDArray[Any] = target._array
-    if any(np.may_share_memory(array, source) for source in trace.sources):
+    if any(np.may_share_memory(array, other) for other in (*trace.sources, *trace.protected)):
         trace.refuse("changes an element in place")
 
 

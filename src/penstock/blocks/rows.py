@@ -107,10 +107,9 @@ class Rows(NDArrayOperatorsMixin, StandIn):
             return apply(_astype, METHODS["astype"], (self, dtype, *args), kwargs)
         dtype = np.dtype(dtype)
         array = self._array
-        # What nothing writes to may be cast later, and many a ufunc does so on the way.
-        if any(array is source for source in self._trace.sources) and np.can_cast(
-            array.dtype, dtype, "same_kind"
-        ):
+        if np.can_cast(array.dtype, dtype, "same_kind"):
+            # It may be cast later, and many a ufunc does so on the way; so nothing may write to it.
+            self._trace.protected.append(array)
             return Rows(array, self._trace, dtype)
         return Rows(elementwise.cast(self._trace, array, dtype), self._trace)
 

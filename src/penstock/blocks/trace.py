@@ -29,7 +29,7 @@ class NotVectorizable(Exception):  # noqa: N818
 class Trace:
     """One call over a block: how many rows it stands for, and whether it has failed."""
 
-    __slots__ = ("empty", "failed", "largest", "may_raise", "rows", "sources")
+    __slots__ = ("empty", "failed", "largest", "may_raise", "protected", "rows", "sources")
 
     def __init__(self, rows: int, empty: Empty = np.empty) -> None:
         self.rows = rows
@@ -41,6 +41,8 @@ class Trace:
         """The bytes of the largest result, the intermediate ones included."""
         self.sources: list[NDArray[Any]] = []
         """The block's own arrays, which nothing may be written to."""
+        self.protected: list[NDArray[Any]] = []
+        """Arrays that are yet to be cast, which nothing may be written to either."""
 
     def refuse(self, why: str) -> NoReturn:
         """Give up: this cannot be done for all rows at once."""

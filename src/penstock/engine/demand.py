@@ -24,11 +24,10 @@ class Demand:
         self._fixed = fixed
         self.rows = fixed or 1
 
-    def pull(self, upstream: Running, most: int = MOST) -> Block | None:
-        """The next block, of at most `most` rows."""
-        asked = min(self.rows, most)
+    def pull(self, upstream: Running) -> Block | None:
+        """The next block."""
         began = perf_counter()
-        block = upstream.pull(asked)
+        block = upstream.pull(self.rows)
         if block is not None and self._fixed is None:
             self._learn(block, perf_counter() - began)
         return block

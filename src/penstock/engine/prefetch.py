@@ -33,7 +33,11 @@ class PrefetchOp(Protocol):
 
 
 class Prefetch(Running):
-    """Keeps blocks ready. Errors cross the seam in their place."""
+    """Keeps blocks ready. Errors cross the seam in their place.
+
+    A block is made whenever fewer rows are ready than was asked for. It may bring more than that: a
+    hand-over costs the same for many rows as for one, and a block is small in bytes and in time.
+    """
 
     def __init__(self, context: StageContext, op: PrefetchOp) -> None:
         self._context = context
@@ -98,8 +102,7 @@ class Prefetch(Running):
     def _fill(self) -> None:
         demand = Demand(self._context.rows_for, self._context.options.block_rows)
         while self._wait_for_room():
-            most = max(1, self._rows - self._ready_rows)
-            if not self._hand_over(self._next(demand, most)):
+            if not self._hand_over(self._next(demand)):
                 return
 
     def _wait_for_room(self) -> bool:
@@ -109,9 +112,9 @@ class Prefetch(Running):
                 self._changed.wait()
         return not self._stop.is_set()
 
-    def _next(self, demand: Demand, most: int) -> Block | BaseException | None:
+    def _next(self, demand: Demand) -> Block | BaseException | None:
         try:
-            block = demand.pull(self._upstream, most)
+            block = demand.pull(self._upstream)
         except Cancelled:
             raise
         except BaseException as error:  # handed over, and raised where the user can see it

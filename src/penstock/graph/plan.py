@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from penstock.graph.op import Op
 from penstock.options import Options
 
-BLOCK_BYTES = 1 << 20
+BLOCK_BYTES = 4 << 20
 """A block of about this size stays in a core's own cache while the ops of a chain work on it."""
 
 TAKEN = ("pool",)
