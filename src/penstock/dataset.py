@@ -40,6 +40,8 @@ from penstock.ops.interleave import Interleave
 from penstock.ops.map import Map
 from penstock.ops.pad_to_cardinality import PadToCardinality
 from penstock.ops.padded_batch import PaddedBatch
+from penstock.ops.parts.signature import signature_of
+from penstock.ops.parts.terminals import chain, length, single, spec_of_first
 from penstock.ops.prefetch import Prefetch
 from penstock.ops.ragged_batch import RaggedBatch
 from penstock.ops.random import Random
@@ -52,11 +54,9 @@ from penstock.ops.sample_from_datasets import SampleFromDatasets
 from penstock.ops.scan import Scan
 from penstock.ops.shard import Shard
 from penstock.ops.shuffle import Shuffle
-from penstock.ops.signature import signature_of
 from penstock.ops.skip import Skip
 from penstock.ops.take import Take
 from penstock.ops.take_while import TakeWhile
-from penstock.ops.terminals import chain, length, single, spec_of_first
 from penstock.ops.unbatch import Unbatch
 from penstock.ops.unique import Unique
 from penstock.ops.window import Window

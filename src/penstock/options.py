@@ -46,8 +46,7 @@ def parse_bytes(size: int | str, what: str = "a size") -> int:
         match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", size)
         if match is None or match[2].lower() not in _UNITS:
             raise ArgumentError(
-                f"{what}: expected a number of bytes or a text such as '64MiB' or '1.5GB', "
-                f"got {size!r}."
+                f"{what}: expected a number of bytes or a text such as '64MiB' or '1.5GB', got {size!r}."
             )
         count = float(match[1]) * _UNITS[match[2].lower()]
     if not math.isfinite(count) or count < 1:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
-from contract.op_contract import same
 from hypothesis import given
 from hypothesis import strategies as st
 
+from contract.op_contract import same
 from penstock.blocks.build import as_leaf, block_of, column_of, concat, concat_columns, repeated
 from penstock.blocks.columns import BytesColumn, DenseColumn, ObjectColumn, RaggedColumn
 from penstock.blocks.structure import structure_of
@@ -54,15 +55,13 @@ def test_given_row_numbers_then_take_and_slice_give_those_rows(
 
 
 @given(any_leaves, st.data())
-def test_given_pieces_then_joining_them_gives_the_whole(
-    leaves: list[Any], data: st.DataObject
-) -> None:
+def test_given_pieces_then_joining_them_gives_the_whole(leaves: list[Any], data: st.DataObject) -> None:
     cuts = sorted(data.draw(st.sets(st.integers(1, max(1, len(leaves) - 1)), max_size=3)))
     bounds = [0, *[cut for cut in cuts if cut < len(leaves)], len(leaves)]
-    pieces = [column_of(leaves[a:b]) for a, b in zip(bounds, bounds[1:], strict=False)]
+    pieces = [column_of(leaves[a:b]) for a, b in pairwise(bounds)]
     assert same(list(concat_columns(pieces).items()), leaves)
     whole = column_of(leaves)
-    views = [whole.slice(a, b) for a, b in zip(bounds, bounds[1:], strict=False)]
+    views = [whole.slice(a, b) for a, b in pairwise(bounds)]
     assert same(list(concat_columns(views).items()), leaves)
 
 
@@ -102,9 +101,7 @@ def test_given_a_constant_then_it_is_repeated_over_the_rows() -> None:
 
 
 def test_given_nested_elements_then_a_block_gives_them_back() -> None:
-    elements = [
-        {"a": (np.int64(i), b"w" * i), "b": {"c": np.arange(i)}, "d": f"t{i}"} for i in range(5)
-    ]
+    elements = [{"a": (np.int64(i), b"w" * i), "b": {"c": np.arange(i)}, "d": f"t{i}"} for i in range(5)]
     block = block_of(structure_of(elements[0]), elements)
     assert same(list(block.elements()), elements)
     assert same(block.element(3), elements[3])

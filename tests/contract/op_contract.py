@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import pickle
 import threading
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -31,11 +31,7 @@ def same(left: Any, right: Any) -> bool:
             and all(same(left[key], right[key]) for key in left)
         )
     if isinstance(left, tuple | list):
-        return (
-            type(left) is type(right)
-            and len(left) == len(right)
-            and all(map(same, left, right))
-        )
+        return type(left) is type(right) and len(left) == len(right) and all(map(same, left, right))
     if isinstance(left, np.ndarray | np.generic):
         if not isinstance(right, np.ndarray | np.generic):
             return False
@@ -56,7 +52,7 @@ def drain(ds: ps.Dataset, limit: int = LIMIT, **how: Any) -> list[Any]:
 
 def descriptors() -> int:
     """How many file descriptors the process has open."""
-    return len(os.listdir("/proc/self/fd"))
+    return sum(1 for _ in Path("/proc/self/fd").iterdir())
 
 
 class OpContract:
@@ -129,9 +125,7 @@ class OpContract:
                 name: account.held for name, account in run.ledger.accounts.items() if account.held
             }
 
-    def test_when_iterated_again_with_the_same_epoch_then_the_same_comes(
-        self, ds: ps.Dataset
-    ) -> None:
+    def test_when_iterated_again_with_the_same_epoch_then_the_same_comes(self, ds: ps.Dataset) -> None:
         assert same(drain(ds), drain(ds))
 
     def test_given_a_pickled_dataset_then_it_gives_the_same_stream(self, ds: ps.Dataset) -> None:

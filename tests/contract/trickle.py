@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from penstock.engine.stage import Stage
-from penstock.ops import gathered
+from penstock.ops.parts import gathered
 
 
 def trickle(patch: pytest.MonkeyPatch, few: int, rows: int) -> None:

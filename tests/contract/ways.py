@@ -8,7 +8,7 @@ import pytest
 
 import penstock as ps
 from contract.op_contract import drain
-from penstock.ops.row_function import RowFunction
+from penstock.functions.row_function import RowFunction
 
 
 def why_row_by_row(ds: ps.Dataset) -> str:

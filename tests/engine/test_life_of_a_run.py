@@ -117,9 +117,7 @@ def test_given_a_user_function_that_loops_for_ever_when_closed_then_its_thread_e
     wait_until_gone()
 
 
-def test_given_a_function_stuck_outside_python_when_closed_then_close_returns_and_it_ends_later() -> (
-    None
-):
+def test_given_a_function_stuck_outside_python_when_closed_then_close_returns_and_it_ends_later() -> None:
     entered, release = threading.Event(), threading.Event()
 
     def blocks(x: Any) -> Any:

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from contract.op_contract import OpContract
 
 import penstock as ps
+from contract.op_contract import OpContract
 
 
 class TestPrefetch(OpContract):

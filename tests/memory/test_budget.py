@@ -79,7 +79,7 @@ def test_sizes_are_read(text: int | str, size: int) -> None:
 
 @pytest.mark.parametrize("text", ["", "MiB", "-1MiB", "12 parsecs", "0", 0, -5, "1e400 GB", 1.5, None])
 def test_given_nonsense_then_the_error_says_what_is_expected(text: object) -> None:
-    with pytest.raises((ps.errors.ArgumentError, ps.errors.ArgumentTypeError), match="64MiB|one byte"):
+    with pytest.raises((ps.errors.ArgumentError, ps.errors.ArgumentTypeError), match=r"64MiB|one byte"):
         parse_bytes(text)  # type: ignore[arg-type]
 
 

@@ -48,9 +48,7 @@ class TestBucketBySequenceLength(OpContract):
             "dropped": lambda: bucketed(numbers.map(ones), drop_remainder=True),
             "dict": lambda: bucketed(numbers.map(labelled), length, padded_shapes=shapes),
             "equal": lambda: bucketed(numbers, size, no_padding=True),
-            "boundary": lambda: bucketed(
-                numbers.map(few), padded_shapes=[None], pad_to_bucket_boundary=True
-            ),
+            "boundary": lambda: bucketed(numbers.map(few), padded_shapes=[None], pad_to_bucket_boundary=True),
         }
 
     def test_given_lengths_then_a_batch_has_those_of_one_bucket(self) -> None:
@@ -85,9 +83,7 @@ class TestBucketBySequenceLength(OpContract):
         ds = (
             ps.Dataset.range(5, 8)
             .map(ones)
-            .bucket_by_sequence_length(
-                len, BOUNDS, SIZES, padded_shapes=[None], pad_to_bucket_boundary=True
-            )
+            .bucket_by_sequence_length(len, BOUNDS, SIZES, padded_shapes=[None], pad_to_bucket_boundary=True)
         )
         with pytest.raises(ps.errors.FunctionError, match="below the last"):
             next(iter(ds))
@@ -106,9 +102,7 @@ class TestBucketBySequenceLength(OpContract):
         assert [x.shape for x in ds] == [(1, 2), (1, 4)]
         assert ds.op.spec.nest() == ps.TensorSpec([None, None], np.int64)
 
-    @pytest.mark.parametrize(
-        ("bounds", "sizes"), [([3, 5], [2, 2]), ([5, 3], [1, 1, 1]), ([3], [1, 0])]
-    )
+    @pytest.mark.parametrize(("bounds", "sizes"), [([3, 5], [2, 2]), ([5, 3], [1, 1, 1]), ([3], [1, 0])])
     def test_given_buckets_that_do_not_fit_then_declaring_fails(
         self, bounds: list[int], sizes: list[int]
     ) -> None:

@@ -13,7 +13,7 @@ from penstock.blocks.build import block_of
 from penstock.blocks.columns import DenseColumn, ObjectColumn
 from penstock.blocks.structure import LEAF, structure_of
 from penstock.kernels.bits import bits, counters
-from penstock.ops.bytebuffer import ByteBuffer, payload
+from penstock.ops.parts.bytebuffer import ByteBuffer, payload
 
 
 def plain(key: int, limit: int, sizes: list[int]) -> tuple[list[int], list[int]]:

@@ -66,9 +66,7 @@ class TestChooseFromDatasets(OpContract):
         assert next(it, None) is None
 
     @pytest.mark.parametrize("rows", [1, 3, 64])
-    def test_given_an_error_in_one_then_what_the_others_have_read_is_not_lost(
-        self, rows: int
-    ) -> None:
+    def test_given_an_error_in_one_then_what_the_others_have_read_is_not_lost(self, rows: int) -> None:
         bad, _, good = three()
         turns = ps.Dataset.from_tensor_slices([0, 1] * 4)
         ds = ps.Dataset.choose_from_datasets([bad.map(fails), good], turns).with_options(
@@ -112,9 +110,7 @@ class TestChooseFromDatasets(OpContract):
         two = ps.Dataset.from_tensor_slices((np.ones(3), np.ones(3)))
         floats = ps.Dataset.from_tensor_slices(np.ones(3))
         for datasets, choices in (([one, two], one), ([one, floats], one), ([one, one], floats)):
-            with pytest.raises(
-                ps.errors.ArgumentTypeError, match=r"test_choose_from_datasets\.py:\d+"
-            ):
+            with pytest.raises(ps.errors.ArgumentTypeError, match=r"test_choose_from_datasets\.py:\d+"):
                 ps.Dataset.choose_from_datasets(datasets, choices)
         with pytest.raises(ps.errors.ArgumentError, match="at least one dataset"):
             ps.Dataset.choose_from_datasets([], one)

@@ -152,9 +152,7 @@ class TestGroupByWindow(OpContract):
 
     def test_given_no_dataset_then_what_came_is_named(self) -> None:
         ds = ps.Dataset.range(3).group_by_window(third, lambda key, group: key, 1)
-        with pytest.raises(
-            ps.errors.ArgumentTypeError, match=r"reduce_func.*dataset, got the int64"
-        ):
+        with pytest.raises(ps.errors.ArgumentTypeError, match=r"reduce_func.*dataset, got the int64"):
             next(iter(ds))
 
     def test_given_both_sizes_or_neither_then_declaring_fails(self) -> None:

@@ -15,8 +15,8 @@ from contract.op_contract import OpContract, same
 from contract.ways import why_row_by_row
 from penstock.blocks.build import block_of
 from penstock.blocks.structure import LEAF
-from penstock.ops.function import UserFunction
-from penstock.ops.row_function import RowFunction
+from penstock.functions.function import UserFunction
+from penstock.functions.row_function import RowFunction
 
 PIXELS = np.random.default_rng(0).integers(0, 255, (40, 6, 5)).astype(np.uint8)
 WORDS = [b"a", b"", b"ccc", b"dd"] * 5

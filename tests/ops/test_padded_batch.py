@@ -11,7 +11,7 @@ import pytest
 import penstock as ps
 from contract.op_contract import OpContract, drain, same
 from contract.trickle import trickle
-from penstock.ops import gathered
+from penstock.ops.parts import gathered
 
 ROW = np.dtype(np.float32).itemsize
 
@@ -77,9 +77,7 @@ class TestPaddedBatch(OpContract):
         assert same(got, [np.array([[1, 0], [2, 2]]), np.array([[3, 3, 3]])])
 
     def test_given_a_shape_and_a_value_then_both_are_used(self) -> None:
-        (got,) = (
-            ps.Dataset.range(1, 3).map(vector).padded_batch(2, padded_shapes=[3], padding_values=9)
-        )
+        (got,) = ps.Dataset.range(1, 3).map(vector).padded_batch(2, padded_shapes=[3], padding_values=9)
         assert same(got, np.array([[1, 9, 9], [2, 2, 9]]))
 
     def test_given_minus_one_then_it_means_the_longest(self) -> None:
@@ -99,16 +97,12 @@ class TestPaddedBatch(OpContract):
         assert same(right, np.array([[1, 7], [2, 2]]))
 
     def test_given_strings_then_they_are_padded_with_empty_ones(self) -> None:
-        ds = (
-            ps.Dataset.range(2).map(lambda n: np.array([b"a"] * int(n + 1), object)).padded_batch(2)
-        )
+        ds = ps.Dataset.range(2).map(lambda n: np.array([b"a"] * int(n + 1), object)).padded_batch(2)
         (got,) = ds
         assert got.tolist() == [[b"a", b""], [b"a", b"a"]]
 
     @pytest.mark.parametrize("rows", [1, 4, 64])
-    def test_given_a_longer_element_then_both_shapes_are_named_and_the_rest_goes_on(
-        self, rows: int
-    ) -> None:
+    def test_given_a_longer_element_then_both_shapes_are_named_and_the_rest_goes_on(self, rows: int) -> None:
         lengths = [1, 2, 2, 4, 1, 1]
         ds = ps.Dataset.range(6).map(lambda i: np.ones(lengths[int(i)])).padded_batch(2, [2])
         it = iter(ds.with_options(ps.Options(block_rows=rows)))
@@ -139,16 +133,12 @@ class TestPaddedBatch(OpContract):
 
     @pytest.mark.parametrize("value", [0.5, np.int32(1), b"x", [1, 2], True])
     def test_given_a_padding_value_of_another_type_then_declaring_fails(self, value: Any) -> None:
-        with pytest.raises(
-            ps.errors.ArgumentTypeError, match=r"test_padded_batch\.py:\d+.*padding_values"
-        ):
+        with pytest.raises(ps.errors.ArgumentTypeError, match=r"test_padded_batch\.py:\d+.*padding_values"):
             typed().padded_batch(2, padding_values=value)
 
     @pytest.mark.parametrize("shapes", [[2, 2], ([2], [2]), {"a": [2]}, ["x"], [-2]])
     def test_given_shapes_that_cannot_fit_then_declaring_fails(self, shapes: Any) -> None:
-        with pytest.raises(
-            (ps.errors.ArgumentError, ps.errors.ArgumentTypeError), match="padded_shapes"
-        ):
+        with pytest.raises((ps.errors.ArgumentError, ps.errors.ArgumentTypeError), match="padded_shapes"):
             typed().padded_batch(2, padded_shapes=shapes)
 
     def test_given_a_shape_smaller_than_the_known_one_then_declaring_fails(self) -> None:

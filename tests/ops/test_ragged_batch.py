@@ -14,7 +14,7 @@ from contract.op_contract import OpContract, drain, same
 from contract.trickle import trickle
 from penstock.blocks.spec import Spec
 from penstock.blocks.structure import structure_of
-from penstock.ops import gathered
+from penstock.ops.parts import gathered
 
 
 def vector(n: Any) -> Any:

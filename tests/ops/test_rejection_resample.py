@@ -94,9 +94,7 @@ class TestRejectionResample(OpContract):
 
     @pytest.mark.parametrize("target", [[-0.5, 1.5], [0.0, 0.0], 3, [[0.5, 0.5]]])
     def test_given_shares_that_are_none_then_declaring_fails(self, target: Any) -> None:
-        with pytest.raises(
-            ps.errors.ArgumentError, match=r"target_dist.*test_rejection_resample\.py:\d+"
-        ):
+        with pytest.raises(ps.errors.ArgumentError, match=r"target_dist.*test_rejection_resample\.py:\d+"):
             ps.Dataset.range(3).rejection_resample(rare, target)
 
     def test_given_another_number_of_shares_then_declaring_fails(self) -> None:

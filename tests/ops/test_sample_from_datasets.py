@@ -74,9 +74,7 @@ class TestSampleFromDatasets(OpContract):
 
     def test_given_epochs_then_they_are_alike_unless_said_otherwise(self) -> None:
         def epochs(again: bool | None) -> tuple[list[Any], list[Any]]:
-            ds = ps.Dataset.sample_from_datasets(
-                endless(), seed=2, rerandomize_each_iteration=again
-            )
+            ds = ps.Dataset.sample_from_datasets(endless(), seed=2, rerandomize_each_iteration=again)
             first, second = (drain(ds, limit=50, epoch=epoch) for epoch in (0, 1))
             return first, second
 
@@ -108,9 +106,7 @@ class TestSampleFromDatasets(OpContract):
 
     @pytest.mark.parametrize("weights", [[1.0], [1.0, -1.0, 0.0], [1.0, np.nan, 0.0]])
     def test_given_wrong_weights_then_declaring_fails(self, weights: list[float]) -> None:
-        with pytest.raises(
-            ps.errors.ArgumentError, match=r"test_sample_from_datasets\.py:\d+.*weights"
-        ):
+        with pytest.raises(ps.errors.ArgumentError, match=r"test_sample_from_datasets\.py:\d+.*weights"):
             ps.Dataset.sample_from_datasets(three(), weights)
 
     def test_given_no_datasets_then_declaring_fails(self) -> None:

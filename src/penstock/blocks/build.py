@@ -140,8 +140,7 @@ def concat(blocks: Sequence[Block], empty: Empty = np.empty) -> Block:
     if len(blocks) == 1:
         return blocks[0]
     columns = [
-        concat_columns([block.columns[i] for block in blocks], empty)
-        for i in range(len(blocks[0].columns))
+        concat_columns([block.columns[i] for block in blocks], empty) for i in range(len(blocks[0].columns))
     ]
     rows = sum(block.rows for block in blocks)
     numbers = None
@@ -161,9 +160,7 @@ def concat_columns(columns: Sequence[Column], empty: Empty = np.empty) -> Column
             np.concatenate(arrays, out=out)
             return DenseColumn(out)
     if isinstance(first, BytesColumn) and all(
-        isinstance(column, BytesColumn)
-        and column.text == first.text
-        and column.shape == first.shape
+        isinstance(column, BytesColumn) and column.text == first.text and column.shape == first.shape
         for column in columns
     ):
         parts = [column for column in columns if isinstance(column, BytesColumn)]

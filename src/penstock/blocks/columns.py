@@ -207,9 +207,7 @@ class RaggedColumn(Column):
     def items(self) -> Iterable[Any]:
         bounds = pairwise(self.offsets.tolist())
         shapes = self.shapes.tolist()
-        return [
-            self.values[a:b].reshape(shape) for (a, b), shape in zip(bounds, shapes, strict=True)
-        ]
+        return [self.values[a:b].reshape(shape) for (a, b), shape in zip(bounds, shapes, strict=True)]
 
     def buffers(self) -> tuple[NDArray[Any], ...]:
         return (self.values, self.offsets, self.shapes)

@@ -55,9 +55,7 @@ class TensorSpec:
         raise AttributeError(f"a TensorSpec is frozen: cannot set {name!r}")
 
     def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, TensorSpec) and self.shape == other.shape and self.dtype == other.dtype
-        )
+        return isinstance(other, TensorSpec) and self.shape == other.shape and self.dtype == other.dtype
 
     def __hash__(self) -> int:
         return hash((self.shape, self.dtype))
@@ -93,9 +91,7 @@ class TensorSpec:
             return True
         if other.shape is None or len(self.shape) != len(other.shape):
             return False
-        return all(
-            mine is None or mine == its for mine, its in zip(self.shape, other.shape, strict=True)
-        )
+        return all(mine is None or mine == its for mine, its in zip(self.shape, other.shape, strict=True))
 
     def batched(self, size: int | None) -> TensorSpec:
         """The spec of `size` such leaves stacked."""
@@ -159,11 +155,7 @@ class Spec:
         return None if None in sizes else sum(size for size in sizes if size is not None)
 
     def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, Spec)
-            and self.structure == other.structure
-            and self.leaves == other.leaves
-        )
+        return isinstance(other, Spec) and self.structure == other.structure and self.leaves == other.leaves
 
     def __hash__(self) -> int:
         return hash((self.structure, self.leaves))

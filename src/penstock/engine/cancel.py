@@ -6,7 +6,6 @@ import threading
 from collections.abc import Callable
 
 
-
 class Cancelled(BaseException):
     """The run was closed while this stage was at work; never reaches the user.
 

@@ -10,9 +10,7 @@ from numpy.typing import NDArray
 from penstock.kernels.spans import SHORT
 
 
-def fill_padded(
-    values: NDArray[Any], offsets: NDArray[np.int64], out: NDArray[Any], padding: Any
-) -> None:
+def fill_padded(values: NDArray[Any], offsets: NDArray[np.int64], out: NDArray[Any], padding: Any) -> None:
     """Lay the spans `values[offsets[i]:offsets[i+1]]` at the starts of the rows of `out`.
 
     `out` has two axes and is written whole; no span is longer than its rows.

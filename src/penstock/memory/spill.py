@@ -89,7 +89,7 @@ def scratch_folder(mounts: Path = Path("/proc/mounts")) -> str:
     """A folder for scratch files that is on a disk rather than in memory, if there is one."""
     chosen = tempfile.gettempdir()
     in_memory = _memory_mounts(mounts)
-    for folder in (chosen, "/var/tmp", os.getcwd()):
+    for folder in (chosen, "/var/tmp", str(Path.cwd())):
         if os.access(folder, os.W_OK) and _mount_of(folder, in_memory) is None:
             return folder
     return chosen

@@ -15,7 +15,7 @@ from penstock.graph import checks
 from penstock.graph.fingerprint import UNSEEN
 from penstock.graph.op import INFINITE, UNKNOWN, Op
 from penstock.graph.running import Context, Running
-from penstock.ops.assembly import Assembly
+from penstock.ops.parts.assembly import Assembly
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -12,11 +12,11 @@ from penstock.errors import ArgumentError
 from penstock.graph import checks
 from penstock.graph.op import INFINITE, UNKNOWN, Op
 from penstock.graph.running import Context, Pipeline, Running
-from penstock.ops import padding
 from penstock.ops.batch import Batch
-from penstock.ops.groups import Grouping, RunningGroups
-from penstock.ops.kept_rows import Wrap
 from penstock.ops.padded_batch import PaddedBatch
+from penstock.ops.parts import padding
+from penstock.ops.parts.groups import Grouping, RunningGroups
+from penstock.ops.parts.kept_rows import Wrap
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -38,17 +38,12 @@ class BucketBySequenceLength(Op):
     def __post_init__(self) -> None:
         call = self.name
         checks.function(self.element_length_func, f"{call}(element_length_func=)")
-        boundaries = [
-            checks.count(size, f"{call}(bucket_boundaries=)") for size in self.bucket_boundaries
-        ]
+        boundaries = [checks.count(size, f"{call}(bucket_boundaries=)") for size in self.bucket_boundaries]
         sizes = [
-            checks.count(size, f"{call}(bucket_batch_sizes=)", least=1)
-            for size in self.bucket_batch_sizes
+            checks.count(size, f"{call}(bucket_batch_sizes=)", least=1) for size in self.bucket_batch_sizes
         ]
         if sorted(set(boundaries)) != boundaries:
-            raise ArgumentError(
-                self.fail(f"expected bucket_boundaries that rise, got {boundaries}.")
-            )
+            raise ArgumentError(self.fail(f"expected bucket_boundaries that rise, got {boundaries}."))
         if len(sizes) != len(boundaries) + 1:
             raise ArgumentError(
                 self.fail(

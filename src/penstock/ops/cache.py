@@ -13,7 +13,7 @@ from penstock.graph.fingerprint import UNSEEN, fingerprint
 from penstock.graph.op import Op
 from penstock.graph.running import Context, Input, Running
 from penstock.memory.rowlog import read_only
-from penstock.ops.cachestore import CacheStore, stand_in
+from penstock.ops.parts.cachestore import CacheStore, stand_in
 
 SUFFIX = ".rows"
 """What the name of a cache's file ends with."""

@@ -12,7 +12,7 @@ from penstock.errors import ArgumentError, ArgumentTypeError, DataError
 from penstock.graph import checks
 from penstock.graph.op import INFINITE, UNKNOWN, Op
 from penstock.graph.running import Context, Running
-from penstock.ops.directed import Choices, RunningDirected, common_spec
+from penstock.ops.parts.directed import Choices, RunningDirected, common_spec
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -31,8 +31,7 @@ class ChooseFromDatasets(Op):
         if choices is not None and not _is_number(choices):
             raise ArgumentTypeError(
                 self.fail(
-                    f"choice_dataset=: expected elements that are whole numbers, got "
-                    f"{choices.nest()!r}."
+                    f"choice_dataset=: expected elements that are whole numbers, got {choices.nest()!r}."
                 )
             )
         common_spec(self, [above.spec for above in self.inputs[:-1]])
@@ -40,9 +39,7 @@ class ChooseFromDatasets(Op):
     def start(self, context: Context) -> Running:
         count = len(self.inputs) - 1
         choices = ChoiceReader(self, context, count)
-        return RunningDirected(
-            self, context, range(count), choices.next, stop=self.stop_on_empty_dataset
-        )
+        return RunningDirected(self, context, range(count), choices.next, stop=self.stop_on_empty_dataset)
 
     def find_spec(self) -> Spec | None:
         return common_spec(self, [above.spec for above in self.inputs[:-1]])
@@ -92,8 +89,7 @@ class ChoiceReader:
         if not _is_number(spec):
             raise ArgumentTypeError(
                 self._op.fail(
-                    f"choice_dataset=: expected elements that are whole numbers, got "
-                    f"{spec.nest()!r}."
+                    f"choice_dataset=: expected elements that are whole numbers, got {spec.nest()!r}."
                 )
             )
         return np.fromiter((int(item) for item in block.columns[0].items()), np.int64, block.rows)

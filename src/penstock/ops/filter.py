@@ -11,10 +11,10 @@ import numpy as np
 from penstock.blocks.block import Block
 from penstock.blocks.spec import Spec
 from penstock.errors import ElementError
+from penstock.functions.predicate import Predicate
 from penstock.graph import checks
 from penstock.graph.op import UNKNOWN, Op
 from penstock.graph.running import Context, Running
-from penstock.ops.predicate import Predicate
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -10,10 +10,10 @@ from penstock.blocks.block import Block
 from penstock.blocks.build import concat
 from penstock.blocks.spec import Spec
 from penstock.errors import ElementError
+from penstock.functions.nested import DatasetFunction
 from penstock.graph import checks
 from penstock.graph.op import UNKNOWN, Op
 from penstock.graph.running import Context, Input, Running
-from penstock.ops.nested import DatasetFunction
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -10,12 +10,12 @@ from typing import Any
 from penstock.blocks.block import Block
 from penstock.blocks.spec import Spec
 from penstock.errors import ArgumentTypeError, DataError, ElementError
+from penstock.functions.function import UserFunction
 from penstock.graph import checks
 from penstock.graph.op import UNKNOWN, Op
 from penstock.graph.running import Context, Running
-from penstock.ops.collect import Collector
-from penstock.ops.function import UserFunction
-from penstock.ops.signature import converted
+from penstock.ops.parts.collect import Collector
+from penstock.ops.parts.signature import converted
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -14,13 +14,13 @@ from penstock.blocks.columns import size_of
 from penstock.blocks.spec import Spec
 from penstock.blocks.structure import Structure, structure_of
 from penstock.errors import ArgumentTypeError, DataError, ElementError
+from penstock.functions.function import UserFunction
 from penstock.graph import checks
 from penstock.graph.op import UNKNOWN, Op
 from penstock.graph.running import Context, Running
-from penstock.ops.carry import Carry
-from penstock.ops.function import UserFunction
-from penstock.ops.keys import whole
-from penstock.ops.measured import Measured
+from penstock.ops.parts.carry import Carry
+from penstock.ops.parts.keys import whole
+from penstock.ops.parts.measured import Measured
 
 
 @dataclass(frozen=True)
@@ -59,9 +59,7 @@ class GroupByReducer(Op):
     def __post_init__(self) -> None:
         checks.function(self.key_func, "group_by_reducer(key_func=)")
         if not isinstance(self.reducer, Reducer):
-            raise ArgumentTypeError(
-                self.fail(f"reducer=: expected a ps.Reducer, got {self.reducer!r}.")
-            )
+            raise ArgumentTypeError(self.fail(f"reducer=: expected a ps.Reducer, got {self.reducer!r}."))
 
     def start(self, context: Context) -> Running:
         return RunningGroupByReducer(self, context)

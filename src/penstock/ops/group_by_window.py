@@ -11,8 +11,8 @@ from penstock.errors import ArgumentError
 from penstock.graph import checks
 from penstock.graph.op import INFINITE, UNKNOWN, Op
 from penstock.graph.running import Context, Running
-from penstock.ops.groups import Grouping, RunningGroups
-from penstock.ops.kept_rows import Wrap
+from penstock.ops.parts.groups import Grouping, RunningGroups
+from penstock.ops.parts.kept_rows import Wrap
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -32,9 +32,7 @@ class GroupByWindow(Op):
         checks.function(self.reduce_func, "group_by_window(reduce_func=)")
         if (self.window_size is None) == (self.window_size_func is None):
             came = "neither" if self.window_size is None else "both"
-            raise ArgumentError(
-                self.fail(f"expected either window_size or window_size_func, got {came}.")
-            )
+            raise ArgumentError(self.fail(f"expected either window_size or window_size_func, got {came}."))
         if self.window_size is not None:
             checks.count(self.window_size, "group_by_window(window_size=)", least=1)
         else:

@@ -11,7 +11,7 @@ from penstock.errors import ElementError
 from penstock.graph import checks
 from penstock.graph.op import UNKNOWN, Op
 from penstock.graph.running import Context, Running
-from penstock.ops.dropped import let_go
+from penstock.ops.parts.dropped import let_go
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

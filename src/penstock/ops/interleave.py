@@ -11,11 +11,11 @@ import numpy as np
 from penstock.blocks.block import Block
 from penstock.blocks.spec import Spec
 from penstock.errors import ElementError
+from penstock.functions.nested import DatasetFunction
 from penstock.graph import checks
 from penstock.graph.op import AUTOTUNE, UNKNOWN, Op
 from penstock.graph.running import Context, Running
-from penstock.ops.feeds import Feed, merged
-from penstock.ops.nested import DatasetFunction
+from penstock.ops.parts.feeds import Feed, merged
 
 CYCLE = 4
 """How many datasets are open at a time where the user does not say: the same on every machine."""

@@ -12,11 +12,11 @@ import numpy as np
 from penstock.blocks.block import Block
 from penstock.blocks.spec import Spec
 from penstock.errors import ElementError
+from penstock.functions.function import UserFunction
+from penstock.functions.row_function import RowFunction
 from penstock.graph import checks
 from penstock.graph.op import Op, Traits, fresh_seed
 from penstock.graph.running import Context, Running
-from penstock.ops.function import UserFunction
-from penstock.ops.row_function import RowFunction
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,10 @@ from penstock.errors import ArgumentError, ArgumentTypeError, DataError
 from penstock.graph import checks
 from penstock.graph.op import INFINITE, Op
 from penstock.graph.running import Context, Running
-from penstock.ops import padding
 from penstock.ops.batch import batched_cardinality
-from penstock.ops.gathered import Gathered
-from penstock.ops.padded_leaf import PaddedLeaf
+from penstock.ops.parts import padding
+from penstock.ops.parts.gathered import Gathered
+from penstock.ops.parts.padded_leaf import PaddedLeaf
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -39,9 +39,7 @@ class PaddedBatch(Op):
             shapes, values = self.shapes_and_values(spec.structure)
             self._check(spec, shapes, values)
 
-    def shapes_and_values(
-        self, structure: Structure
-    ) -> tuple[list[padding.Shape | None], list[Any]]:
+    def shapes_and_values(self, structure: Structure) -> tuple[list[padding.Shape | None], list[Any]]:
         """What each leaf is padded to and with, as the user said."""
         argument = "padded_shapes"
         try:
@@ -89,9 +87,7 @@ class PaddedBatch(Op):
         return Spec(spec.structure, leaves)
 
     def find_cardinality(self) -> int:
-        return batched_cardinality(
-            self.inputs[0].cardinality, self.size, drop_remainder=self.drop_remainder
-        )
+        return batched_cardinality(self.inputs[0].cardinality, self.size, drop_remainder=self.drop_remainder)
 
 
 class RunningPaddedBatch(Running):
@@ -195,10 +191,7 @@ class RunningPaddedBatch(Running):
         leaves = self._new_leaves()
         self._see(leaves, parts, first)
         values = self._checked(leaves, first)
-        columns = [
-            leaf.uncopied([part.columns[i] for part in parts], count)
-            for i, leaf in enumerate(leaves)
-        ]
+        columns = [leaf.uncopied([part.columns[i] for part in parts], count) for i, leaf in enumerate(leaves)]
         return self._fill(leaves, values, columns, parts, count)
 
     def _fill(

@@ -38,7 +38,7 @@ class Prefetch(Op):
         """The most bytes to keep ready; None where elements, or nothing, were said."""
         return parse_bytes(self.buffer_size) if isinstance(self.buffer_size, str) else None
 
-    def start(self, context: Context) -> Running:
+    def start(self, context: Context) -> Running:  # noqa: ARG002
         raise AssertionError("the engine puts a seam here")
 
     def find_spec(self) -> Spec | None:

@@ -17,9 +17,9 @@ from penstock.graph import checks
 from penstock.graph.op import INFINITE, Op
 from penstock.graph.running import Context, Running
 from penstock.ops.batch import batched_cardinality
-from penstock.ops.gathered import Gathered
-from penstock.ops.laid import lay_part
-from penstock.ops.ragged_leaf import LaidRagged, RaggedLeaf, ragged_depth
+from penstock.ops.parts.gathered import Gathered
+from penstock.ops.parts.laid import lay_part
+from penstock.ops.parts.ragged_leaf import LaidRagged, RaggedLeaf, ragged_depth
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -41,10 +41,7 @@ class RaggedBatch(Op):
             dtype = np.dtype(object)
         if dtype not in (np.dtype(np.int32), np.dtype(np.int64)):
             raise ArgumentTypeError(
-                self.fail(
-                    f"row_splits_dtype=: expected np.int32 or np.int64, got "
-                    f"{self.row_splits_dtype!r}."
-                )
+                self.fail(f"row_splits_dtype=: expected np.int32 or np.int64, got {self.row_splits_dtype!r}.")
             )
         object.__setattr__(self, "row_splits_dtype", dtype)
 
@@ -61,9 +58,7 @@ class RaggedBatch(Op):
         return Spec(spec.structure, [_ragged_spec(leaf, size) for leaf in spec.leaves])
 
     def find_cardinality(self) -> int:
-        return batched_cardinality(
-            self.inputs[0].cardinality, self.size, drop_remainder=self.drop_remainder
-        )
+        return batched_cardinality(self.inputs[0].cardinality, self.size, drop_remainder=self.drop_remainder)
 
 
 def _ragged_spec(leaf: TensorSpec, size: int | None) -> TensorSpec:

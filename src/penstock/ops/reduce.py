@@ -9,11 +9,11 @@ from typing import Any
 from penstock.blocks.block import Block
 from penstock.blocks.build import block_of
 from penstock.blocks.spec import Spec
+from penstock.functions.function import UserFunction
 from penstock.graph import checks
 from penstock.graph.op import Op
 from penstock.graph.running import Context, Running
-from penstock.ops.carry import Carry
-from penstock.ops.function import UserFunction
+from penstock.ops.parts.carry import Carry
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -22,7 +22,7 @@ from penstock.graph.site import user_site
 from penstock.kernels.bits import bits, counters, mix, unit
 from penstock.memory.rowlog import RowLog
 from penstock.ops.map import Map
-from penstock.ops.measured import Measured
+from penstock.ops.parts.measured import Measured
 from penstock.ops.sample_from_datasets import SampleFromDatasets
 
 Shares = NDArray[np.float64]
@@ -33,9 +33,7 @@ SMOOTHING = 10
 """Every class counts as seen so often before the first element."""
 
 
-def resampled(
-    above: Op, class_func: Any, target_dist: Any, initial_dist: Any, seed: int | None
-) -> Op:
+def resampled(above: Op, class_func: Any, target_dist: Any, initial_dist: Any, seed: int | None) -> Op:
     """The ops that give (class, element), the classes with the shares of `target_dist`.
 
     As in tf.data, a part of the elements comes from the input as it is, and only the rest is
@@ -89,8 +87,7 @@ def _shares(said: Any, call: str) -> Shares:
         ) from None
     if shares.ndim != 1 or not np.isfinite(shares).all() or (shares < 0).any() or not shares.sum():
         raise ArgumentError(
-            f"{call} at {user_site()}: expected a share of at least 0 for every class, got "
-            f"{said!r}."
+            f"{call} at {user_site()}: expected a share of at least 0 for every class, got {said!r}."
         )
     return np.asarray(shares / shares.sum())
 
@@ -119,9 +116,7 @@ class WithClass:
         except TypeError:
             number = -1
         if not 0 <= number < self.classes:
-            raise ValueError(
-                f"class_func: expected a class from 0 to {self.classes - 1}, got {found!r}"
-            )
+            raise ValueError(f"class_func: expected a class from 0 to {self.classes - 1}, got {found!r}")
         return found, parts[0] if len(parts) == 1 else parts
 
 

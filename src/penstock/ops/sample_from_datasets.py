@@ -13,7 +13,7 @@ from penstock.graph import checks
 from penstock.graph.op import INFINITE, UNKNOWN, Op, fresh_seed
 from penstock.graph.running import Context, Input, Running
 from penstock.kernels.bits import bits, counters, unit
-from penstock.ops.directed import Choices, RunningDirected, common_spec
+from penstock.ops.parts.directed import Choices, RunningDirected, common_spec
 
 AT_ONCE = 1024
 """How many choices are drawn in one go: they cost nothing beside the rows."""
@@ -39,9 +39,7 @@ class SampleFromDatasets(Op):
         checks.seed(self.seed, f"{self.name}(seed=)")
         checks.flag(self.stop_on_empty_dataset, f"{self.name}(stop_on_empty_dataset=)")
         if self.rerandomize_each_iteration is not None:
-            checks.flag(
-                self.rerandomize_each_iteration, f"{self.name}(rerandomize_each_iteration=)"
-            )
+            checks.flag(self.rerandomize_each_iteration, f"{self.name}(rerandomize_each_iteration=)")
         if not self.count:
             raise ArgumentError(self.fail("expected at least one dataset, got none."))
         if self.weights is not None:
@@ -63,9 +61,7 @@ class SampleFromDatasets(Op):
                 )
             )
         if not np.isfinite(array).all() or (array < 0).any():
-            raise ArgumentError(
-                self.fail(f"weights=: expected numbers of at least 0, got {list(weights)}.")
-            )
+            raise ArgumentError(self.fail(f"weights=: expected numbers of at least 0, got {list(weights)}."))
 
     @property
     def count(self) -> int:
@@ -81,9 +77,7 @@ class SampleFromDatasets(Op):
 
     def start(self, context: Context) -> Running:
         draw = Draw(self, context)
-        return RunningDirected(
-            self, context, self.drawn, draw.next, stop=self.stop_on_empty_dataset
-        )
+        return RunningDirected(self, context, self.drawn, draw.next, stop=self.stop_on_empty_dataset)
 
     def find_spec(self) -> Spec | None:
         return common_spec(self, [above.spec for above in self.inputs[: self.count]])

@@ -9,12 +9,12 @@ from typing import Any
 from penstock.blocks.block import Block
 from penstock.blocks.spec import Spec
 from penstock.errors import DataError, ElementError
+from penstock.functions.function import UserFunction
 from penstock.graph import checks
 from penstock.graph.op import Op, Traits
 from penstock.graph.running import Context, Running
-from penstock.ops.carry import Carry
-from penstock.ops.collect import Collector
-from penstock.ops.function import UserFunction
+from penstock.ops.parts.carry import Carry
+from penstock.ops.parts.collect import Collector
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -17,7 +17,7 @@ from penstock.graph.op import INFINITE, UNKNOWN, Op, Traits, fresh_seed
 from penstock.graph.running import Context, Running
 from penstock.kernels.order import Drain
 from penstock.memory.slots import SlotStore
-from penstock.ops.reservoir import Reservoir
+from penstock.ops.parts.reservoir import Reservoir
 from penstock.options import parse_bytes
 
 Index = NDArray[np.int64]

@@ -9,11 +9,11 @@ from typing import Any
 from penstock.blocks.block import Block
 from penstock.blocks.spec import Spec
 from penstock.errors import ElementError
+from penstock.functions.predicate import Predicate
 from penstock.graph import checks
 from penstock.graph.op import UNKNOWN, Op
 from penstock.graph.running import Context, Running
-from penstock.ops.dropped import let_go
-from penstock.ops.predicate import Predicate
+from penstock.ops.parts.dropped import let_go
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -15,8 +15,8 @@ from penstock.graph import checks
 from penstock.graph.op import INFINITE, UNKNOWN, Op
 from penstock.graph.running import Context, Running
 from penstock.memory.rowlog import RowLog
-from penstock.ops.kept_rows import Holds, Kept, KeptRows, Wrap
-from penstock.ops.measured import Measured
+from penstock.ops.parts.kept_rows import Holds, Kept, KeptRows, Wrap
+from penstock.ops.parts.measured import Measured
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

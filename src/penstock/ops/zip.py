@@ -13,7 +13,7 @@ from penstock.errors import ArgumentTypeError, ElementError
 from penstock.graph.op import INFINITE, UNKNOWN, Op
 from penstock.graph.running import Context, Input, Pipeline, Running
 from penstock.graph.site import user_site
-from penstock.ops.dropped import let_go
+from penstock.ops.parts.dropped import let_go
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

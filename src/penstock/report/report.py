@@ -67,9 +67,7 @@ class Report:
         share = 100 * self.peak / self.budget
         lines.append(f"budget {show_bytes(self.budget)}, at most {share:.0f}% of it used")
         if self.lent_elements:
-            lines.append(
-                f"lent to the user: {self.lent_elements:,} elements, {show_bytes(self.lent_bytes)}"
-            )
+            lines.append(f"lent to the user: {self.lent_elements:,} elements, {show_bytes(self.lent_bytes)}")
         lines += [f"  kept by {holder}" for holder in self.holders]
         for op in self.ops:
             if op.failed:

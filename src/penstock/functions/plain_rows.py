@@ -14,7 +14,7 @@ from penstock.blocks.build import as_leaf, column_of
 from penstock.blocks.columns import size_of
 from penstock.blocks.structure import Structure, structure_of
 from penstock.errors import DataError, ElementError
-from penstock.ops.function import UserFunction
+from penstock.functions.function import UserFunction
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from penstock.blocks.columns import DenseColumn
 from penstock.errors import ElementError
 from penstock.kernels.order import Drain, chain, draws
 from penstock.memory.slots import SlotStore
-from penstock.ops.bytebuffer import ByteBuffer
+from penstock.ops.parts.bytebuffer import ByteBuffer
 
 Index = NDArray[np.int64]
 Pull = Callable[[int], "Block | None"]

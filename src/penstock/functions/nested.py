@@ -8,17 +8,15 @@ from typing import Any
 from penstock.blocks.block import Block
 from penstock.blocks.structure import Structure
 from penstock.errors import ArgumentTypeError, DataError
+from penstock.functions.function import UserFunction
 from penstock.graph.op import Op
 from penstock.graph.running import Context, Input, Pipeline
-from penstock.ops.function import UserFunction
 
 
 class DatasetFunction:
     """A user's function that gives a dataset for an element; `argument` is what the op calls it."""
 
-    def __init__(
-        self, function: Callable[..., Any], op: Op, context: Context, argument: str
-    ) -> None:
+    def __init__(self, function: Callable[..., Any], op: Op, context: Context, argument: str) -> None:
         self._function = UserFunction(function, op, context.label)
         self._op = op
         self._context = context

@@ -28,9 +28,7 @@ def _shapes(said: Any, structure: Structure) -> list[Shape | None]:
         return [_shape(said)]
     if structure.kind is dict:
         if not isinstance(said, dict) or set(said) != set(structure.keys):
-            raise TypeError(
-                f"expected a dict of shapes with the keys {list(structure.keys)}, got {said!r}"
-            )
+            raise TypeError(f"expected a dict of shapes with the keys {list(structure.keys)}, got {said!r}")
         parts: Sequence[Any] = [said[key] for key in structure.keys]
     else:
         if not isinstance(said, tuple | list) or len(said) != len(structure.children):
@@ -100,9 +98,7 @@ def check_value(value: Any, dtype: np.dtype[Any], path: str) -> Any:
 
 
 def _mismatch(value: Any, dtype: np.dtype[Any], path: str) -> str:
-    came = (
-        f" of dtype {dtype_name(value.dtype)}" if isinstance(value, np.generic | np.ndarray) else ""
-    )
+    came = f" of dtype {dtype_name(value.dtype)}" if isinstance(value, np.generic | np.ndarray) else ""
     return f"element{path} is {dtype_name(dtype)}, which {value!r}{came} cannot pad"
 
 

@@ -15,7 +15,7 @@ from penstock.blocks.spec import TensorSpec
 from penstock.errors import DataError
 from penstock.kernels.spans import Empty
 from penstock.ops.batch import stack_column
-from penstock.ops.laid import Laid, LaidArray, LaidStrings
+from penstock.ops.parts.laid import Laid, LaidArray, LaidStrings
 
 Shape = tuple[int, ...]
 Join = Callable[[Column], Column]
@@ -32,9 +32,7 @@ def ragged_depth(leaf: TensorSpec | None, rank: int) -> int:
 class RaggedLeaf:
     """One leaf: a batch of few rows is joined at once, one of many is measured and then laid."""
 
-    def __init__(
-        self, spec: TensorSpec | None, splits_dtype: np.dtype[Any], label: str, path: str
-    ) -> None:
+    def __init__(self, spec: TensorSpec | None, splits_dtype: np.dtype[Any], label: str, path: str) -> None:
         self._spec = spec
         self._splits_dtype = splits_dtype
         self._label = label

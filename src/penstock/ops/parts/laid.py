@@ -12,7 +12,7 @@ from penstock.blocks.block import Block
 from penstock.blocks.build import column_of_array
 from penstock.blocks.columns import BytesColumn, Column
 from penstock.kernels.spans import Empty
-from penstock.ops import padding
+from penstock.ops.parts import padding
 
 
 class Laid(Protocol):

@@ -15,7 +15,7 @@ import pytest
 
 import penstock as ps
 from penstock.blocks.structure import structure_of
-from penstock.ops.purity import plain_namedtuples, purity
+from penstock.functions.purity import plain_namedtuples, purity
 
 TABLE = np.arange(5)
 OBJECTS = np.array([[], {}], object)

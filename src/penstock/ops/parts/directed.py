@@ -14,7 +14,7 @@ from penstock.errors import ArgumentTypeError, ElementError
 from penstock.graph.op import Op
 from penstock.graph.running import Context, Running
 from penstock.ops.concatenate import leaf_order
-from penstock.ops.feeds import Feed, merged
+from penstock.ops.parts.feeds import Feed, merged
 
 Choices = NDArray[np.int64]
 

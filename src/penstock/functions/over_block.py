@@ -17,8 +17,8 @@ from penstock.blocks.rows import Rows
 from penstock.blocks.spec import BYTES, OBJECT, TEXT, Spec, TensorSpec
 from penstock.blocks.structure import structure_of
 from penstock.blocks.trace import NotVectorizable, Opaque, StandIn, Trace
+from penstock.functions.function import UserFunction
 from penstock.kernels.spans import Empty
-from penstock.ops.function import UserFunction
 
 NUMBERS = "biufcmM"
 """The kinds of dtype that a stand-in computes with."""

@@ -12,11 +12,11 @@ from penstock.blocks.block import Block
 from penstock.blocks.columns import BytesColumn, Column, DenseColumn, ObjectColumn
 from penstock.blocks.spec import Spec
 from penstock.blocks.trace import NotVectorizable
+from penstock.functions.function import UserFunction
+from penstock.functions.over_block import Traced, call_over_block, spec_of_traced, trial_block
+from penstock.functions.plain_rows import Outcome, PlainRows
+from penstock.functions.purity import plain_namedtuples, purity
 from penstock.kernels.spans import Empty
-from penstock.ops.function import UserFunction
-from penstock.ops.over_block import Traced, call_over_block, spec_of_traced, trial_block
-from penstock.ops.purity import plain_namedtuples, purity
-from penstock.ops.rowwise import Outcome, PlainRows
 
 FIRST = 4
 """So many rows of each kind are compared with plain calls before the others are trusted."""

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from penstock.blocks.block import Block
 from penstock.blocks.columns import DenseColumn
 from penstock.errors import DataError, ElementError
+from penstock.functions.function import UserFunction
+from penstock.functions.row_function import RowFunction
 from penstock.graph.op import Op
 from penstock.graph.running import Context
-from penstock.ops.function import UserFunction
-from penstock.ops.row_function import RowFunction
 
 
 class Predicate:

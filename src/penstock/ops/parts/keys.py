@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from penstock.errors import DataError
-from penstock.ops.function import UserFunction
+from penstock.functions.function import UserFunction
 
 
 def whole(

@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from penstock.blocks.block import Block
 from penstock.errors import ElementError
+from penstock.functions.function import UserFunction
+from penstock.functions.nested import DatasetFunction
 from penstock.graph.op import Op
 from penstock.graph.running import Context, Input, Running
 from penstock.memory.rowlog import RowLog
-from penstock.ops.function import UserFunction
-from penstock.ops.kept_rows import Holds, Kept, KeptRows, Wrap
-from penstock.ops.keys import whole
-from penstock.ops.measured import Measured
-from penstock.ops.nested import DatasetFunction
+from penstock.ops.parts.kept_rows import Holds, Kept, KeptRows, Wrap
+from penstock.ops.parts.keys import whole
+from penstock.ops.parts.measured import Measured
 
 
 @dataclass(frozen=True)

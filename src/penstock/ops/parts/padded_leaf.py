@@ -11,8 +11,8 @@ from penstock.blocks.build import concat_columns
 from penstock.blocks.columns import BytesColumn, Column, DenseColumn
 from penstock.blocks.spec import BYTES, TEXT, dtype_name
 from penstock.kernels.spans import Empty
-from penstock.ops import padding
-from penstock.ops.laid import Laid, LaidArray, LaidStrings
+from penstock.ops.parts import padding
+from penstock.ops.parts.laid import Laid, LaidArray, LaidStrings
 
 STRINGS = (BYTES, TEXT)
 

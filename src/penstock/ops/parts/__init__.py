@@ -1,0 +1,1 @@
+"""What running ops are built of: no ops themselves."""
