@@ -337,3 +337,18 @@ class TestCacheFile:
         with pytest.raises(ps.errors.ArgumentError, match="does not exist"):
             list(ds)
         assert made.calls == []
+
+
+def test_given_more_rows_in_memory_than_may_stay_when_the_run_ends_then_they_are_read_from_disk() -> None:
+    made: list[int] = []
+
+    def make(i: Any) -> Any:
+        made.append(int(i))
+        return np.full(1 << 20, i, np.uint8)
+
+    ds = ps.Dataset.range(20).map(make).cache()
+    for _ in range(2):
+        with ds.iterate(memory="256MiB") as it:
+            assert [int(x[0]) for x in it] == list(range(20))
+        assert it.report().held == 0
+    assert made == list(range(20))

@@ -107,11 +107,12 @@ class CacheStore:
     def leave(self, run: object) -> None:
         """A run has ended: what it had in memory goes to another run, or to the file."""
         with self.lock:
-            self._runs.pop(id(run), None)
-            if self._log is not None and self._owner == id(run):
+            owned = self._log is not None and self._owner == id(run)
+            if owned and self._log is not None:
                 self._log.detach(STAYS)
-                if self._runs:
-                    self._attach(next(iter(self._runs)))
+            self._runs.pop(id(run), None)
+            if owned and self._runs:
+                self._attach(next(iter(self._runs)))
             if self._file is not None and not self._runs:
                 self._file.close()
 
