@@ -16,6 +16,8 @@ from penstock.engine.stage import StageContext
 from penstock.errors import ElementError
 from penstock.graph.running import Running
 
+BLOCKS_READY = 4
+"""So many blocks are kept ready where nobody said how many."""
 GRACE = 0.4
 """Seconds that closing waits for a thread that is busy in a user's function, twice."""
 
@@ -42,8 +44,8 @@ class Prefetch(Running):
     def __init__(self, context: StageContext, op: PrefetchOp) -> None:
         self._context = context
         self._rows = op.rows or MOST
-        room = context.ledger.budget // 16
-        self._bytes = op.bytes or max(room, 2 * context.block_bytes)
+        self._bytes = op.bytes or (BLOCKS_READY * context.block_bytes if op.rows is None else 1 << 62)
+        self._chosen = op.bytes is None
         self._changed = threading.Condition()
         self._queue: deque[Block | BaseException | None] = deque()
         self._ready_rows = 0
@@ -137,7 +139,8 @@ class Prefetch(Running):
     def _has_room(self) -> bool:
         if not self._queue:
             return True
-        if self._ready_rows >= self._rows or self._ready_bytes >= self._bytes:
+        enough = max(self._bytes, 2 * self._largest) if self._chosen else self._bytes
+        if self._ready_rows >= self._rows or self._ready_bytes >= enough:
             return False
         if self._context.ledger.room(self._context.account) >= self._largest:
             return True

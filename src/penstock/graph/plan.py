@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from penstock.graph.op import Op
 from penstock.options import Options
 
-BLOCK_BYTES = 4 << 20
-"""A block of about this size stays in a core's own cache while the ops of a chain work on it."""
+BLOCK_BYTES = 2 << 20
+"""The most bytes of a block: larger ones leave the core's cache, smaller ones cost more calls."""
 
 TAKEN = ("pool",)
 """Names of accounts that are no op's."""

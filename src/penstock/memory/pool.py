@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import mmap
 from collections import OrderedDict
 from typing import Any
@@ -36,7 +37,7 @@ class Pool:
     def empty(self, account: Account, shape: Any, dtype: Any) -> NDArray[Any]:
         """An uninitialised array on `account` until its last view is dropped."""
         dtype = np.dtype(dtype)
-        size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+        size = (shape if isinstance(shape, int) else math.prod(shape)) * dtype.itemsize
         if size < SMALLEST or dtype.hasobject or self._closed:
             return np.empty(shape, dtype)
         room = -(-size // PAGE) * PAGE
@@ -44,7 +45,7 @@ class Pool:
             pages = self._idle_pages(room)
         if pages is None:
             self.ledger.make_room(room)
-            pages = map_pages(room)
+            pages = map_pages(room, all_used=True)
         # Made straight from the pages: over an array in between, NumPy would let views of the lease
         # refer to that array instead, and the lease could not tell when the last one is gone.
         lease = Lease(room, np.uint8, pages)
