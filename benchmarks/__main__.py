@@ -18,6 +18,7 @@ RESULTS = Path(__file__).parent / "RESULTS.md"
 def main() -> int:
     """Run what was asked for; the exit status says whether everything ran."""
     options = arguments()
+    bystanders = machine.Bystanders()
     results = report.Results(machine.describe())
     for work in (each for each in speed.WORKS if wanted(options.only, "speed", each.name)):
         results.speed[work] = run_speed(work, options.quick)
@@ -28,6 +29,7 @@ def main() -> int:
         if wanted(options.only, "flat", name):
             progress(f"flat: {name}")
             results.flat[flat.WORKS[name]] = measure.points(name)
+    results.machine += bystanders.describe()
     progress("")
     text = report.write(results)
     print(text)

@@ -2,6 +2,7 @@
 
 import os
 import platform
+import time
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -17,6 +18,37 @@ def describe() -> list[str]:
         f"Linux {kernel}, Python {platform.python_version()}",
         ", ".join(f"{package} {_version(package)}" for package in PACKAGES),
     ]
+
+
+class Bystanders:
+    """How much of the machine others used while we measured: figures of a busy machine are rough."""
+
+    MANY = 0.2
+
+    def __init__(self) -> None:
+        self._began = (time.monotonic(), _busy_seconds(), _own_seconds())
+
+    def describe(self) -> list[str]:
+        """One line that says so, where it was enough to matter."""
+        began, busy, own = self._began
+        others = (_busy_seconds() - busy) - (_own_seconds() - own)
+        cores = max(others, 0.0) / (time.monotonic() - began)
+        if cores < self.MANY:
+            return []
+        return [f"**busy: other programs used {cores:.1f} cores meanwhile, so times are rough**"]
+
+
+def _busy_seconds() -> float:
+    """Processor time that the machine has spent on anything, since it started."""
+    user, nice, system, _idle, _waiting, *rest = map(
+        int, Path("/proc/stat").read_text().splitlines()[0].split()[1:]
+    )
+    return (user + nice + system + sum(rest[:3])) / os.sysconf("SC_CLK_TCK")
+
+
+def _own_seconds() -> float:
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
 
 
 def _processor() -> str:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import penstock as ps
-from contract.op_contract import OpContract
+from contract.op_contract import OpContract, drain, same
 from contract.streams import FAILED, events, failing
 
 Point = namedtuple("Point", ["x", "y"])
@@ -92,3 +92,11 @@ class TestFilter(OpContract):
     def test_given_no_function_then_declaring_fails_and_names_the_line(self) -> None:
         with pytest.raises(TypeError, match=r"filter\(predicate=\) at .*test_filter\.py:\d+"):
             ps.Dataset.range(3).filter(3)  # type: ignore[arg-type]
+
+
+def test_given_a_predicate_that_draws_then_it_depends_on_seed_and_epoch_and_not_on_blocks() -> None:
+    ds = ps.Dataset.range(500).filter(lambda x: ps.random.uniform() < 0.5)
+    first = drain(ds, limit=500)
+    assert same(first, drain(ds.with_options(ps.Options(block_rows=3)), limit=500))
+    assert not same(first, drain(ds, limit=500, epoch=1))
+    assert 200 < len(first) < 300

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from penstock.blocks.trace import Trace
 from penstock.errors import FunctionError
+from penstock.graph.op import Op
+from penstock.graph.running import Context
 from penstock.graph.site import failing_line
 from penstock.random.scope import Scope, enter
 
@@ -75,6 +77,11 @@ class UserFunction:
         )
         _write_down(error, failure)
         return failure
+
+
+def user_function(function: Callable[..., Any], op: Op, context: Context) -> UserFunction:
+    """A function that was given to `op`, with randomness of its own in every epoch."""
+    return UserFunction(function, op, context.label, context.key(op.own_seed, explicit=False))
 
 
 def _write_down(error: Exception, failure: FunctionError) -> None:

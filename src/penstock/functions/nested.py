@@ -8,7 +8,7 @@ from typing import Any
 from penstock.blocks.block import Block
 from penstock.blocks.structure import Structure
 from penstock.errors import ArgumentTypeError, DataError
-from penstock.functions.function import UserFunction
+from penstock.functions.function import user_function
 from penstock.graph.op import Op
 from penstock.graph.running import Context, Input, Pipeline
 
@@ -17,7 +17,7 @@ class DatasetFunction:
     """A user's function that gives a dataset for an element; `argument` is what the op calls it."""
 
     def __init__(self, function: Callable[..., Any], op: Op, context: Context, argument: str) -> None:
-        self._function = UserFunction(function, op, context.label)
+        self._function = user_function(function, op, context)
         self._op = op
         self._context = context
         self._argument = argument

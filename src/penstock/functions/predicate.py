@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from penstock.blocks.block import Block
 from penstock.blocks.columns import DenseColumn
 from penstock.errors import DataError, ElementError
-from penstock.functions.function import UserFunction
+from penstock.functions.function import user_function
 from penstock.functions.row_function import RowFunction
 from penstock.graph.op import Op
 from penstock.graph.running import Context
@@ -21,7 +21,10 @@ class Predicate:
     """Tells which rows a user's function says yes to, and keeps count of them."""
 
     def __init__(self, function: Callable[..., Any], op: Op, context: Context) -> None:
-        self._rows = RowFunction([UserFunction(function, op, context.label)], context.empty)
+        self._rows = RowFunction(
+            [user_function(function, op, context)],
+            context.empty,
+        )
         self._context = context
         self._fail = op.fail
         self._seen = 0

@@ -22,6 +22,11 @@ AUTOTUNE = -1
 """Let Penstock choose: how many calls run at once, or how much is fetched ahead."""
 
 
+def fresh_seed() -> int:
+    """A seed from the operating system, for an op whose user gave none."""
+    return secrets.randbits(63)
+
+
 @dataclass(frozen=True)
 class Traits:
     """What the engine and the optimizer may know of an op, without knowing which op it is."""
@@ -44,6 +49,8 @@ class Op(ABC):
 
     inputs: tuple[Op, ...] = ()
     site: str = field(default_factory=user_site, repr=False)
+    own_seed: int = field(default_factory=fresh_seed, repr=False)
+    """The seed of what is random in this op, where the user gave none."""
     given_name: str | None = field(default=None, repr=False, metadata={"fingerprint": False})
     """What the user calls this op; set by `named`, which checks it."""
 
@@ -137,8 +144,3 @@ def _show(value: Any) -> str:
         return getattr(value, "__name__", type(value).__name__)
     text = repr(value)
     return text if len(text) <= 40 else text[:37] + "..."
-
-
-def fresh_seed() -> int:
-    """A seed from the operating system, for an op whose user gave none."""
-    return secrets.randbits(63)

@@ -14,7 +14,7 @@ from penstock.blocks.columns import size_of
 from penstock.blocks.spec import Spec
 from penstock.blocks.structure import Structure, structure_of
 from penstock.errors import ArgumentTypeError, DataError, ElementError
-from penstock.functions.function import UserFunction
+from penstock.functions.function import user_function
 from penstock.graph import checks
 from penstock.graph.op import UNKNOWN, Op
 from penstock.graph.running import Context, Running
@@ -79,7 +79,7 @@ class RunningGroupByReducer(Running):
         self._upstream = Measured(context.input(), context)
         reducer = op.reducer
         self._key, self._init, self._reduce, self._finalize = (
-            UserFunction(function, op, context.label)
+            user_function(function, op, context)
             for function in (
                 op.key_func,
                 reducer.init_func,

@@ -15,7 +15,7 @@ from penstock.errors import ElementError
 from penstock.functions.function import UserFunction
 from penstock.functions.row_function import RowFunction
 from penstock.graph import checks
-from penstock.graph.op import Op, Traits, fresh_seed
+from penstock.graph.op import Op, Traits
 from penstock.graph.running import Context, Running
 
 
@@ -24,7 +24,7 @@ class Step:
     """A map that was made one with the map below it: what it was declared with."""
 
     function: Callable[..., Any]
-    seed: int
+    own_seed: int
     site: str
     index: int
     """Its number in the declared pipeline."""
@@ -37,7 +37,6 @@ class Map(Op):
     function: Callable[..., Any]
     num_parallel_calls: int | None = None
     deterministic: bool | None = None
-    seed: int = field(default_factory=fresh_seed, repr=False)
     carried: bool = field(default=False, repr=False)
     """Rows carry their element numbers, because a shuffle has been moved in front."""
     earlier: tuple[Step, ...] = field(default=(), repr=False)
@@ -87,7 +86,7 @@ class Map(Op):
     def fused_with(self, below: Op, index: int, below_index: int) -> Op:
         if not isinstance(below, Map):
             return super().fused_with(below, index, below_index)
-        step = Step(self.function, self.seed, self.site, index)
+        step = Step(self.function, self.own_seed, self.site, index)
         fused = replace(below, inputs=self.inputs, earlier=(*self.earlier, step, *below.earlier))
         return _knowing(fused, below._trial)
 
@@ -123,11 +122,11 @@ class RunningMap(Running):
                 step.function,
                 step,
                 context.label_of(step.index),
-                context.key(step.seed, explicit=False, index=step.index),
+                context.key(step.own_seed, explicit=False, index=step.index),
             )
             for step in op.earlier
         ]
-        key = context.key(op.seed, explicit=False)
+        key = context.key(op.own_seed, explicit=False)
         functions.append(UserFunction(op.function, op, context.label, key))
         self._rows = RowFunction(functions, context.empty)
         self._rest: Block | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from penstock.blocks.columns import DenseColumn
 from penstock.blocks.spec import Spec, TensorSpec
 from penstock.blocks.structure import LEAF
 from penstock.graph import checks
-from penstock.graph.op import INFINITE, Op, fresh_seed
+from penstock.graph.op import INFINITE, Op
 from penstock.graph.running import Context, Running
 from penstock.kernels.bits import bits, counters
 
@@ -22,7 +22,6 @@ class Random(Op):
 
     seed: int | None = None
     rerandomize_each_iteration: bool | None = None
-    own_seed: int = field(default_factory=fresh_seed, repr=False)
 
     name = "random"
 

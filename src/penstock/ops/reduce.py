@@ -9,7 +9,7 @@ from typing import Any
 from penstock.blocks.block import Block
 from penstock.blocks.build import block_of
 from penstock.blocks.spec import Spec
-from penstock.functions.function import UserFunction
+from penstock.functions.function import user_function
 from penstock.graph import checks
 from penstock.graph.op import Op
 from penstock.graph.running import Context, Running
@@ -44,7 +44,7 @@ class RunningReduce(Running):
     def __init__(self, op: Reduce, context: Context) -> None:
         self._context = context
         self._upstream = context.input()
-        self._function = UserFunction(op.reduce_func, op, context.label)
+        self._function = user_function(op.reduce_func, op, context)
         self._state = Carry(op.initial_state, context.label)
         self._ask = 1
         self._seen = 0

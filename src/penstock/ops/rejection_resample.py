@@ -142,7 +142,6 @@ class Accept(Op):
 
     target: Shares = field(repr=False)
     initial: Shares | None = field(repr=False)
-    own_seed: int = field(repr=False)
     explicit: bool = field(repr=False)
 
     name = "rejection_resample"

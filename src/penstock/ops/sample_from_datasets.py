@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from penstock.blocks.spec import Spec
 from penstock.errors import ArgumentError, ArgumentTypeError
 from penstock.graph import checks
-from penstock.graph.op import INFINITE, UNKNOWN, Op, fresh_seed
+from penstock.graph.op import INFINITE, UNKNOWN, Op
 from penstock.graph.running import Context, Input, Running
 from penstock.kernels.bits import bits, counters, unit
 from penstock.ops.parts.directed import Choices, RunningDirected, common_spec
@@ -31,7 +31,6 @@ class SampleFromDatasets(Op):
     seed: int | None = None
     stop_on_empty_dataset: bool = False
     rerandomize_each_iteration: bool | None = None
-    own_seed: int = field(default_factory=fresh_seed, repr=False)
 
     name = "sample_from_datasets"
 

@@ -9,7 +9,7 @@ from typing import Any
 from penstock.blocks.block import Block
 from penstock.blocks.spec import Spec
 from penstock.errors import DataError, ElementError
-from penstock.functions.function import UserFunction
+from penstock.functions.function import user_function
 from penstock.graph import checks
 from penstock.graph.op import Op, Traits
 from penstock.graph.running import Context, Running
@@ -46,7 +46,7 @@ class RunningScan(Running):
     def __init__(self, op: Scan, context: Context) -> None:
         self._label = context.label
         self._upstream = context.input()
-        self._function = UserFunction(op.scan_func, op, context.label)
+        self._function = user_function(op.scan_func, op, context)
         self._state = Carry(op.initial_state, context.label)
         self._made = Collector(context.label, context.block_bytes)
         self._rest: Block | None = None

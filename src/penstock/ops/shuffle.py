@@ -13,7 +13,7 @@ from penstock.blocks.spec import Spec
 from penstock.blocks.structure import LEAF
 from penstock.errors import ArgumentError
 from penstock.graph import checks
-from penstock.graph.op import INFINITE, UNKNOWN, Op, Traits, fresh_seed
+from penstock.graph.op import INFINITE, UNKNOWN, Op, Traits
 from penstock.graph.running import Context, Running
 from penstock.kernels.order import Drain
 from penstock.memory.slots import SlotStore
@@ -33,7 +33,6 @@ class Shuffle(Op):
     buffer_size: int | str | None = None
     seed: int | None = None
     reshuffle_each_iteration: bool = True
-    own_seed: int = field(default_factory=fresh_seed, repr=False)
     numbered: bool = field(default=False, repr=False)
     """Rows are given their input numbers, because an op that needs them now comes after."""
     indexed: bool = field(default=False, repr=False)

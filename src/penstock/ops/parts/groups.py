@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from penstock.blocks.block import Block
 from penstock.errors import ElementError
-from penstock.functions.function import UserFunction
+from penstock.functions.function import user_function
 from penstock.functions.nested import DatasetFunction
 from penstock.graph.op import Op
 from penstock.graph.running import Context, Input, Running
@@ -52,8 +52,8 @@ class RunningGroups(Running):
         self._context = context
         self._grouping = grouping
         self._upstream = Measured(context.input(), context)
-        self._key = UserFunction(grouping.key, op, context.label)
-        self._size = UserFunction(grouping.size, op, context.label)
+        self._key = user_function(grouping.key, op, context)
+        self._size = user_function(grouping.size, op, context)
         self._reduce = DatasetFunction(grouping.reduce, op, context, "reduce_func")
         self._groups: dict[int, Group] = {}
         self._sizes: dict[int, int] = {}
