@@ -104,6 +104,8 @@ class StageContext(Context):
         if nested_in is None:
             self.label = run.labels[node.index]
             self.account = run.ledger.account(self.label)
+            # Every stage owns room for a block: no reservation takes it.
+            self.account.expect(self.block_bytes)
             self.meter = run.meters.setdefault(self.label, Meter())
         else:
             self.label = f"{nested_in.label}/{node.op.called}"
