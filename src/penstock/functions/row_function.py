@@ -47,7 +47,8 @@ class RowFunction:
 
     def apply(self, block: Block, numbers: NDArray[np.int64], room: int) -> Outcome:
         """As `PlainRows.apply`."""
-        if self.why:
+        if self.why or block.nbytes > room * block.rows:
+            # For rows larger than a block there is nothing to gain, and twice the memory to lose.
             return self._plain.apply(block, numbers, room)
         kind = self._kind(block)
         if kind is None:
@@ -173,6 +174,12 @@ def same_leaf(left: Any, right: Any) -> bool:
             isinstance(right, np.ndarray | np.generic)
             and left.dtype == right.dtype
             and left.shape == right.shape
-            and (left.dtype.hasobject or left.tobytes() == right.tobytes())
+            and (left.dtype.hasobject or _bytes_of(left) == _bytes_of(right))
         )
     return type(left) is type(right) and (left is right or bool(left == right))
+
+
+def _bytes_of(leaf: Any) -> memoryview:
+    """The bytes of a leaf, not copied if they lie in order."""
+    flat: Any = np.ascontiguousarray(leaf).reshape(-1).view(np.uint8)
+    return memoryview(flat)
