@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import types
 from collections.abc import Iterator
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -155,3 +156,9 @@ def test_given_an_error_then_it_is_explained_and_drawn_in_the_tree(name: str) ->
     assert inspect.getdoc(kind)
     assert issubclass(kind, ps.errors.PenstockError | Warning)
     assert name in (ps.errors.__doc__ or "")
+
+
+def test_given_the_package_then_it_tells_its_version() -> None:
+    assert ps.__version__ == metadata.version("penstock")
+    with pytest.raises(AttributeError, match="no_such"):
+        _ = ps.no_such

@@ -25,3 +25,11 @@ __all__ = [
     "pad_to_cardinality",
     "random",
 ]
+
+
+def __getattr__(name: str) -> str:
+    if name == "__version__":
+        from importlib.metadata import version  # only where it is asked for: importing Penstock is quick
+
+        return version("penstock")
+    raise AttributeError(f"module 'penstock' has no attribute {name!r}")

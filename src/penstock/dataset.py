@@ -8,9 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from penstock.blocks.build import as_leaf
 from penstock.blocks.spec import Spec
-from penstock.blocks.structure import structure_of
 from penstock.engine.iterator import Iterator
 from penstock.engine.run import Run
 from penstock.errors import ArgumentTypeError
@@ -83,6 +81,11 @@ class Dataset(Pipeline):
     op: Op
 
     def __init__(self, op: Op, options: Options | None = None) -> None:
+        if not isinstance(op, Op):
+            raise ArgumentTypeError(
+                f"Dataset at {user_site()}: expected one of its sources, got a {type(op).__name__}. "
+                f"For the rows of arrays, use ps.Dataset.from_tensor_slices."
+            )
         self.op = op
         self._options = options or Options()
         self._epochs = 0
@@ -164,9 +167,7 @@ class Dataset(Pipeline):
         [1 2] b'a'
         [3 4] b'b'
         """
-        structure = structure_of(tensors, top=False)
-        arrays = tuple(np.asarray(as_leaf(leaf)) for leaf in structure.flatten(tensors))
-        return Dataset(FromTensorSlices(structure=structure, tensors=arrays).named(name))
+        return Dataset(FromTensorSlices.of(tensors).named(name))
 
     @staticmethod
     def from_tensors(tensors: Any, name: str | None = None) -> Dataset:
@@ -176,9 +177,7 @@ class Dataset(Pipeline):
         >>> [x.tolist() for x in ps.Dataset.from_tensors([1, 2, 3])]
         [[1, 2, 3]]
         """
-        structure = structure_of(tensors, top=False)
-        leaves = tuple(as_leaf(leaf) for leaf in structure.flatten(tensors))
-        return Dataset(FromTensors(structure=structure, tensors=leaves).named(name))
+        return Dataset(FromTensors.of(tensors).named(name))
 
     @staticmethod
     def random(
@@ -319,7 +318,9 @@ class Dataset(Pipeline):
 
         An element goes to the first bucket whose boundary is above its length, and a bucket is
         batched when it has its size; there is one size more than boundaries. Batches are padded to
-        the longest element, or to the boundary less one with `pad_to_bucket_boundary=True`.
+        the longest element, or to the boundary less one with `pad_to_bucket_boundary=True`. That needs
+        `padded_shapes` where the shapes are not known beforehand, as behind a function that Penstock
+        cannot look into.
 
         >>> import numpy as np
         >>> import penstock as ps
@@ -812,7 +813,7 @@ class Dataset(Pipeline):
         budget 64 MiB, blocks of about 2 MiB
         ...
         """
-        budget = resolve_budget(memory, self._options)
+        budget = resolve_budget(memory, self._options, call=f"explain(memory=) at {user_site()}")
         return explain(plan_of(self.op, self._options, budget), budget)
 
     def get_single_element(self, name: str | None = None) -> Any:
@@ -845,7 +846,7 @@ class Dataset(Pipeline):
             checks.count(seed, "iterate(seed=)")
         if epoch is not None:
             checks.count(epoch, "iterate(epoch=)", least=0)
-        budget = resolve_budget(memory, self._options)
+        budget = resolve_budget(memory, self._options, call=f"iterate(memory=) at {user_site()}")
         plan = plan_of(self.op, self._options, budget)
         if epoch is None:
             epoch = self._next_epoch()

@@ -4,7 +4,7 @@
 PenstockError
 ├── ArgumentError (ValueError)       a wrong value when a dataset is declared or a run is opened
 ├── ArgumentTypeError (TypeError)    a wrong type or structure, likewise
-├── BudgetError (MemoryError)        one element of every stage does not fit the memory budget
+├── BudgetError (MemoryError)        one element of each op does not fit the memory budget
 ├── CardinalityError (ValueError)    a stream has another length than was asserted
 ├── ClosedError (RuntimeError)       a run is used after its end
 └── ElementError                     one element failed; the next pull goes on after it
@@ -33,7 +33,7 @@ class ArgumentTypeError(PenstockError, TypeError):
 
 
 class BudgetError(PenstockError, MemoryError):
-    """One element of every stage does not fit the memory budget."""
+    """One element of each op does not fit the memory budget, beside those of the others."""
 
 
 class CardinalityError(PenstockError, ValueError):

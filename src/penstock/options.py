@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import os
 import re
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from penstock.errors import ArgumentError, ArgumentTypeError
 
@@ -76,6 +79,8 @@ class Options:
     scratch: str | None = None
 
     def __post_init__(self) -> None:
+        if self.scratch is not None:
+            _check_folder(self.scratch)
         if self.memory is not None:
             parse_bytes(self.memory, "Options(memory=)")
         if self.seed is not None and (isinstance(self.seed, bool) or not isinstance(self.seed, int)):
@@ -110,3 +115,12 @@ class Options:
         if self.optimize is False:
             return ()
         return self.optimize
+
+
+def _check_folder(folder: Any) -> None:
+    if not isinstance(folder, str | os.PathLike):
+        raise ArgumentTypeError(f"Options(scratch=): expected the path of a folder, got {folder!r}.")
+    if not Path(folder).is_dir() or not os.access(folder, os.W_OK):
+        raise ArgumentError(
+            f"Options(scratch=): expected a folder that can be written to, got {str(folder)!r}."
+        )

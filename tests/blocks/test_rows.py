@@ -257,6 +257,29 @@ def test_given_large_rows_then_the_pool_is_used_and_the_bits_are_the_same() -> N
     assert asked == [np.float32]  # the cast has no buffer of its own
 
 
+@pytest.mark.parametrize(
+    "constant", [255, np.float32(255), np.array(255, np.float32), np.full((28, 28), 255, np.float32)]
+)
+def test_given_a_cast_and_a_constant_of_that_dtype_then_the_cast_has_no_buffer(constant: Any) -> None:
+    asked = []
+
+    def empty(shape: Any, dtype: Any) -> Any:
+        asked.append(np.dtype(dtype))
+        return np.full(shape, 7, dtype)
+
+    x = np.random.default_rng(0).integers(0, 255, (400, 28, 28)).astype(np.uint8)
+    result = Rows(x, Trace(len(x), empty)).astype(np.float32) / constant
+    assert result._array.tobytes() == np.stack([row.astype(np.float32) / constant for row in x]).tobytes()
+    assert asked == [np.float32]
+
+
+def test_given_a_cast_and_a_constant_of_another_dtype_then_it_is_computed_in_that_of_rows() -> None:
+    x = np.random.default_rng(0).integers(0, 255, (ROWS, 3)).astype(np.uint8)
+    for constant in (np.float64(1.1), np.full(3, 1.1), np.float16(1.1), np.int64(3)):
+        must(lambda x: x.astype(np.float32) * constant, x)
+        must(lambda x: x.astype(np.float32) * x.astype(np.float64) + x, x)
+
+
 def test_given_a_number_of_each_row_then_it_picks_from_the_row() -> None:
     x = np.random.default_rng(0).random((ROWS, 4, 3))
     i = np.array([0, 3, -1, 2, 1, 0])
@@ -281,6 +304,92 @@ def test_when_a_result_is_changed_in_place_then_its_views_change_and_the_source_
 
     must(change, source)
     assert (source == kept).all()
+
+
+VIEWS: dict[str, Function] = {
+    "atleast_1d": np.atleast_1d,
+    "atleast_2d": np.atleast_2d,
+    "real": np.real,
+    "real part": lambda y: y.real,
+    "diagonal": lambda y: np.diagonal(y, axis1=0, axis2=1),
+    "diag": np.diag,
+    "rollaxis": lambda y: np.rollaxis(y, 1),
+    "Fortran order": lambda y: y.T.ravel(order="F"),
+    "first power": lambda y: np.linalg.matrix_power(y, 1),
+    "rank 0": lambda y: y[0, ..., 0],
+    "reshaped to rank 0": lambda y: y[:1, :1].reshape(()),
+    "squeezed to rank 0": lambda y: np.squeeze(y[:1, :1]),
+}
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_given_a_view_when_it_or_its_source_changes_in_place_then_so_does_the_other(name: str) -> None:
+    x = np.zeros((ROWS, 3, 3))
+    x[4] = 5  # a row that differs from those that are looked at
+
+    def through_the_view(x: Any) -> Any:
+        y = x * 1
+        view = VIEWS[name](y)
+        view += x[0, 0]
+        return y
+
+    def under_the_view(x: Any) -> Any:
+        y = x * 1
+        view = VIEWS[name](y)
+        y += x[0, 0]
+        return view
+
+    def items_of_the_view(x: Any) -> Any:
+        y = x * 1
+        view = VIEWS[name](y)
+        view[...] = x[0, 0] + 1
+        return y
+
+    for function in (through_the_view, under_the_view, items_of_the_view):
+        try:
+            function(x[4])
+        except ValueError:
+            continue  # NumPy gives a diagonal that cannot be written to
+        check(function, x)
+
+
+def test_given_an_item_when_its_array_changes_then_the_item_does_not() -> None:
+    x = np.zeros((ROWS, 3))
+    x[4] = 5
+
+    def change(x: Any) -> Any:
+        y = x * 1
+        item, (first, *_) = y[1], y
+        y[y > 3] = -1
+        return item + first
+
+    must(change, x)
+
+
+def test_when_numpy_would_write_to_what_it_is_given_then_it_is_refused() -> None:
+    x = np.full((ROWS, 3), np.nan)
+    order = np.arange(3.0)[::-1].copy()
+    for function in (
+        lambda x: np.nan_to_num(x, copy=False),
+        lambda x: np.median(x, overwrite_input=True),
+        lambda x: np.dot(x[0], x, order),
+    ):
+        trace = Trace(ROWS)
+        with pytest.raises((ValueError, NotVectorizable)):
+            function(Rows(x, trace))
+        assert trace.failed
+    assert np.isnan(x).all()
+    assert order.tolist() == [2, 1, 0]
+
+
+@pytest.mark.parametrize("operation", [np.fmax, np.fmin, np.maximum, np.minimum])
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_given_zeros_of_both_signs_then_the_sign_is_that_of_a_row(operation: Function, dtype: str) -> None:
+    zeros = np.array([0.0, -0.0, 1.5, -2.5], dtype)
+    left, right = np.tile(np.repeat(zeros, 4), 20), np.tile(zeros, 80)
+    must(operation, left, right)
+    must(lambda x: operation(x, 0.0), left)
+    must(operation, np.repeat(left[:, None], 3, 1), np.repeat(right[:, None], 3, 1))
 
 
 def test_given_a_scalar_then_in_place_makes_a_new_one() -> None:
@@ -340,6 +449,56 @@ def test_given_what_is_not_understood_then_the_trace_fails_even_if_it_is_caught(
     x = Rows(np.ones((ROWS, 3), np.int64), trace)
     with contextlib.suppress(Exception):  # as a user's function may
         REFUSED[name](x)
+    assert trace.failed
+
+
+def _raises(function: Function, **how: Any) -> Function:
+    def operate(x: Any) -> Any:
+        with np.errstate(**how):
+            return function(x)
+
+    return operate
+
+
+FAILING: dict[str, Function] = {
+    "by row": lambda x: np.linalg.inv(x),
+    "gather": lambda x: x[x[0, 0].astype(np.int64)],
+    "taken": lambda x: np.take_along_axis(x, x.astype(np.int64), axis=0),
+    "item": lambda x: x[9],
+    "method": lambda x: x.reshape(4, 4),
+    "function": lambda x: np.concatenate([x, x], axis=7),
+    "matmul": lambda x: x @ np.ones(7),
+    "matmul from the left": lambda x: np.ones(7).tolist() @ x,
+    "shapes": lambda x: x + np.ones(7),
+    "set": lambda x: (x * 1).__setitem__(9, 1),
+    "power": lambda x: x.astype(np.int64) ** -1,
+    "power of": lambda x: np.arange(2) ** -x.astype(np.int64),
+    "division": _raises(lambda x: 1 / x, divide="raise"),
+    "division in place": _raises(lambda x: operator.itruediv(x * 1, x), all="raise"),
+    "cast": _raises(lambda x: (x * 1e300).astype(np.float32), over="raise"),
+    "cast to int": _raises(lambda x: (x * 1e300).astype(np.int32), invalid="raise"),
+    "scalar overflow": _raises(lambda x: x[0, 0].astype(np.int8) * np.int8(100), over="raise"),
+    "dtype": lambda x: x.astype("no such dtype"),
+    "reduce": lambda x: np.add.reduce(x, axis=9),
+}
+
+
+def test_given_errors_that_raise_when_there_are_none_then_rows_do_what_each_row_does() -> None:
+    must(_raises(lambda x: x * 100 + 1, all="raise"), np.arange(ROWS * 3, dtype=np.int8).reshape(ROWS, 3))
+    must(_raises(lambda x: x.astype(np.float32) / 3, all="raise"), np.arange(ROWS * 3.0).reshape(ROWS, 3))
+    must(_raises(lambda x: x + 0.5, all="raise"), np.arange(ROWS))
+
+
+@pytest.mark.parametrize("name", FAILING)
+def test_when_an_operation_raises_for_a_row_then_the_trace_fails_even_if_it_is_caught(name: str) -> None:
+    x = np.stack([np.eye(2)] * ROWS)
+    x[4] = [[9, 9], [0, 9]] if name in ("gather", "taken", "cast", "scalar overflow") else 0
+    with pytest.raises(Exception):  # noqa: B017
+        for row in x:
+            FAILING[name](row)
+    trace = Trace(ROWS)
+    with contextlib.suppress(Exception):  # as a user's function may
+        FAILING[name](Rows(x, trace))
     assert trace.failed
 
 

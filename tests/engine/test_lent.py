@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -56,3 +58,33 @@ def test_when_the_report_has_looked_for_holders_then_it_keeps_nothing_alive_itse
         assert it.report().holders
     del kept
     assert it.report().lent_bytes == 0
+
+
+class Keeper:
+    def __init__(self) -> None:
+        self.batches: dict[int, Any] = {}
+
+
+def test_given_a_dict_of_tuples_in_an_attribute_then_it_is_named_and_the_heap_is_read_a_few_times(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    calls: list[int] = []
+
+    def counted(*objects: Any) -> list[Any]:
+        calls.append(len(objects))
+        return referrers(*objects)
+
+    referrers = gc.get_referrers
+    monkeypatch.setattr(gc, "get_referrers", counted)
+    keeper, local = Keeper(), {}
+    with pytest.warns(ps.errors.LentWarning) as told, big_batches().iterate(memory="16MiB") as it:
+        for i, element in enumerate(it):
+            keeper.batches[i] = [(element, i)]
+            local[i] = (element, i)
+        calls.clear()
+        held = it.report().holders
+    assert any("`Keeper.batches`, a dict of 300" in holder for holder in held)
+    assert any("`local`, a dict of 300 in test_given" in holder for holder in held)
+    assert len(calls) <= 4
+    assert max(calls) <= 64
+    assert [warning.filename for warning in told] == [__file__]

@@ -184,7 +184,10 @@ def test_given_a_broken_source_when_it_fails_then_the_run_is_over() -> None:
         next(it)
 
 
-@pytest.mark.parametrize("ending", ["", "it.close()", "raise SystemExit(3)", "del it"])
+@pytest.mark.parametrize(
+    "ending",
+    ["", "it.close()", "raise SystemExit(3)", "del it", "ring = [it]; ring.append(ring); del it, ring"],
+)
 def test_when_the_interpreter_exits_then_it_does_not_hang(ending: str) -> None:
     script = f"""
         import penstock as ps

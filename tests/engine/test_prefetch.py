@@ -99,3 +99,21 @@ def test_given_a_wrong_size_then_declaring_fails_and_names_the_line(size: Any) -
         ps.Dataset.range(3).prefetch(size)
     assert "test_prefetch.py:" in str(caught.value)
     assert "buffer_size" in str(caught.value)
+
+
+def two_mebibytes(count: int = 12) -> ps.Dataset:
+    made = ps.Dataset.from_generator(lambda: (np.full(2 << 20, i, np.uint8) for i in range(count)))
+    return made.prefetch(10)
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_given_many_that_read_ahead_then_they_share_the_budget(nested: bool) -> None:
+    budget = 48 << 20
+    if nested:
+        ds = ps.Dataset.range(12).interleave(lambda _: two_mebibytes(), cycle_length=12)
+    else:
+        ds = ps.Dataset.zip(tuple(two_mebibytes() for _ in range(6)))
+    with ds.iterate(memory=budget) as it:
+        assert sum(1 for _ in it) == (144 if nested else 12)
+        assert it._run.ledger.peak <= budget
+        assert it._run.ledger.claimed == 0

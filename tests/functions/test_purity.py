@@ -65,13 +65,35 @@ def loops(x: Any) -> Any:
 
 
 def guards(x: Any) -> Any:
-    try:
-        if x.shape[0] > 3:
-            raise ValueError("too long")
-    except ValueError:
-        return x
+    if x.shape[0] > 3:
+        raise ValueError("too long")
     with np.errstate(divide="ignore"):
         return x / 0
+
+
+def catches(x: Any) -> Any:
+    try:
+        return np.linalg.inv(x)
+    except ValueError:
+        return x
+
+
+def cleans_up(x: Any) -> Any:
+    try:
+        y = np.linalg.inv(x)
+    finally:
+        y = x
+    return y
+
+
+def catches_inside(x: Any) -> Any:
+    def inner(y: Any) -> Any:
+        try:
+            return y[9]
+        except IndexError:
+            return y
+
+    return inner(x)
 
 
 def nests(x: Any) -> Any:
@@ -188,6 +210,9 @@ IMPURE: dict[str, tuple[Any, str]] = {
     "import": (imports, "IMPORT_NAME"),
     "generator": (yields, "generator"),
     "mutable default": (remembers, "default"),
+    "except": (catches, "catches handles exceptions"),
+    "finally": (cleans_up, "cleans_up handles exceptions"),
+    "except in an inner function": (catches_inside, "inner handles exceptions"),
     "inner": (has_an_impure_part, "print"),
     "called": (calls_an_impure_one, "print"),
     "np.random": (lambda x: x + np.random.rand(), "np.random"),

@@ -104,3 +104,60 @@ def test_given_another_process_then_the_fingerprint_is_the_same() -> None:
         for hash_seed in range(3)
     }
     assert len(said) == 1
+
+
+SCALE: Any = 2
+TABLE: Any = np.arange(6.0)
+CALLS: list[int] = []
+COUNT = 0
+
+
+def helper(x: Any) -> Any:
+    return x + SCALE
+
+
+def reads_a_constant(x: Any) -> Any:
+    return x * SCALE
+
+
+def reads_an_array(x: Any) -> Any:
+    return TABLE[x]
+
+
+def calls_a_helper(x: Any) -> Any:
+    return sum(helper(part) for part in (x,))
+
+
+def calls_itself(x: Any) -> Any:
+    return x if x < SCALE else calls_itself(x - 1)
+
+
+@pytest.mark.parametrize(
+    ("function", "name", "value"),
+    [
+        (reads_a_constant, "SCALE", 3),
+        (reads_an_array, "TABLE", np.arange(6.0) + 1),
+        (calls_a_helper, "SCALE", 3),
+        (calls_a_helper, "helper", lambda x: x - SCALE),
+        (calls_itself, "SCALE", 3),
+    ],
+)
+def test_given_another_global_that_the_function_reads_then_the_fingerprints_differ(
+    monkeypatch: pytest.MonkeyPatch, function: Any, name: str, value: Any
+) -> None:
+    before = fingerprint(mapped(function).op)
+    assert before == fingerprint(mapped(function).op)
+    monkeypatch.setitem(globals(), name, value)
+    assert "another function" in first_difference(fingerprint(mapped(function).op), before)
+
+
+def test_given_a_function_that_keeps_count_in_a_global_then_the_fingerprint_stays() -> None:
+    def counts(x: Any) -> Any:
+        global COUNT
+        COUNT += 1
+        CALLS.append(COUNT)
+        return x
+
+    before = fingerprint(mapped(counts).op)
+    counts(1)
+    assert fingerprint(mapped(counts).op) == before

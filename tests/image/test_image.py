@@ -176,3 +176,14 @@ def test_given_a_wrong_argument_then_the_error_names_the_function(wrong: Any) ->
         wrong(image[0])
     with pytest.raises(ps.errors.FunctionError, match=r"element 0: .*ps\.image\."):
         list(ps.Dataset.from_tensor_slices(image).map(wrong))
+
+
+@pytest.mark.parametrize("size", [2, (2,), (2.5, 2), (0, 2), "ab", None])
+def test_given_no_height_and_width_then_resize_says_what_it_expects(size: Any) -> None:
+    with pytest.raises(ps.errors.ArgumentError, match=r"resize\(size=\): expected a height and a width"):
+        ps.image.resize(np.zeros((2, 2)), size)
+
+
+def test_given_a_random_function_outside_a_map_then_the_error_shows_how_to_seed_it() -> None:
+    with pytest.raises(ps.errors.ArgumentError, match=r"random_flip_left_right\(image, seed=1\)"):
+        ps.image.random_flip_left_right(np.zeros((2, 2)))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 import penstock as ps
@@ -87,3 +90,48 @@ def test_given_a_wrong_variable_then_the_error_names_it(monkeypatch: pytest.Monk
     monkeypatch.setenv("PENSTOCK_MEMORY", "lots")
     with pytest.raises(ps.errors.ArgumentError, match="PENSTOCK_MEMORY"):
         ps.Dataset.range(3).iterate()
+
+
+def large() -> Iterator[Any]:
+    for i in range(4):
+        yield np.full((128, 128, 3), i, np.float32)
+
+
+@pytest.mark.parametrize(
+    ("ds", "memory", "op"),
+    [
+        (ps.Dataset.from_generator(large), "100KiB", "from_generator"),
+        (ps.Dataset.range(1000).batch(1000), 100, "batch"),
+        (ps.Dataset.range(1000).map(lambda x: np.zeros(1000) + x), 1000, "map"),
+        (ps.Dataset.range(9).map(lambda x: np.ones(99) + x).filter(np.any).map(lambda x: x + 1), 1000, "map"),
+    ],
+)
+def test_given_an_element_that_does_not_fit_then_the_op_and_its_line_are_named(
+    ds: ps.Dataset, memory: Any, op: str
+) -> None:
+    with (
+        ds.iterate(memory=memory) as it,
+        pytest.raises(ps.errors.BudgetError, match=rf"^{op}\S* at .*test_budget\.py:\d+ needs"),
+    ):
+        list(it)
+
+
+def test_given_the_users_own_large_arrays_then_they_need_not_fit() -> None:
+    ds = ps.Dataset.from_tensor_slices(np.zeros((10, 100_000))).batch(5)
+    with ds.iterate(memory="100KiB") as it:
+        assert sum(len(batch) for batch in it) == 10
+        assert it.report().peak == 0
+
+
+@pytest.mark.parametrize("call", ["iterate", "explain"])
+def test_given_a_wrong_budget_then_the_error_has_the_users_line(call: str) -> None:
+    with pytest.raises(ps.errors.ArgumentError, match=rf"{call}\(memory=\) at .*test_budget\.py:\d+"):
+        getattr(ps.Dataset.range(3), call)(memory="much")
+
+
+def test_given_no_folder_for_scratch_then_options_refuse(tmp_path: Path) -> None:
+    with pytest.raises(ps.errors.ArgumentError, match=r"Options\(scratch=\): expected a folder"):
+        ps.Options(scratch=str(tmp_path / "none"))
+    with pytest.raises(ps.errors.ArgumentTypeError, match=r"Options\(scratch=\)"):
+        ps.Options(scratch=3)  # type: ignore[arg-type]
+    ps.Options(scratch=str(tmp_path))

@@ -92,3 +92,14 @@ def test_when_a_queue_takes_a_block_over_then_it_is_the_queues() -> None:
     assert ledger.account("map").held == 0
     assert ledger.account("prefetch").held == 100
     assert ledger.held == 100
+
+
+def test_given_a_claim_then_nobody_else_is_promised_the_same_room() -> None:
+    ledger = Ledger(100)
+    one, other = ledger.account("prefetch"), ledger.account("prefetch_2")
+    assert ledger.claim(one, 60)
+    assert ledger.held == 0
+    assert not ledger.claim(other, 41)
+    assert ledger.claim(other, 40)
+    ledger.unclaim(60)
+    assert ledger.room(other) == 60

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import penstock as ps
 from contract.op_contract import same
 from penstock.blocks.block import Block
 from penstock.blocks.build import block_of
@@ -106,6 +108,7 @@ def test_given_a_small_view_of_a_large_buffer_then_only_its_rows_are_kept() -> N
 def test_given_rows_read_then_they_are_counted_once_and_cannot_be_changed(step: int) -> None:
     kept = Log(1 << 30)
     kept.fill(100, step=step)
+    kept.ledger.settle()
     held = kept.ledger.held
     read = kept.log.read(0, 10)
     kept.ledger.account("reader").adopt(read)
@@ -178,4 +181,35 @@ def test_given_space_freed_in_any_order_then_no_two_pieces_overlap(steps: Any) -
     while taken:
         scratch.free(*taken.pop())
     assert scratch.end == 0
+    scratch.close()
+
+
+def test_when_asked_for_memory_just_after_it_left_its_run_then_nothing_is_given_back_twice() -> None:
+    kept = Log(1 << 30)
+    kept.fill(2000)
+    keepers = list(kept.ledger.keepers)
+    kept.log.detach(1 << 30)
+    assert kept.in_memory()
+    for keeper in keepers:
+        keeper(1 << 20)
+    kept.ledger.settle()
+    assert (kept.account.reserved, kept.ledger.reserved) == (0, 0)
+    kept.scratch.close()
+
+
+def test_when_a_scratch_file_is_closed_then_its_descriptor_is_used_no_more() -> None:
+    scratch = Scratch()
+    data = np.arange(100, dtype=np.uint8)
+    scratch.write(scratch.allocate(100), data)
+    with scratch._descriptor() as fd:
+        scratch.close()
+        os.fstat(fd)  # open as long as somebody is reading or writing
+    with pytest.raises(OSError, match="descriptor"):
+        os.fstat(fd)
+    for use in (scratch.write, scratch.read):
+        with pytest.raises(ps.errors.ClosedError):
+            use(0, data)
+    with pytest.raises(ps.errors.ClosedError):
+        scratch.allocate(1)
+    scratch.free(0, 100)
     scratch.close()

@@ -65,7 +65,10 @@ class TestBatch(OpContract):
         ds = ps.Dataset.range(100).map(megabyte).batch(64)
         with (
             ds.iterate(memory="16MiB") as it,
-            pytest.raises(ps.errors.BudgetError, match=r"batch needs 64 MiB.*batch_size smaller"),
+            pytest.raises(
+                ps.errors.BudgetError,
+                match=r"batch at .*test_batch\.py:\d+ needs 64 MiB.*batch_size of at most 14 fits",
+            ),
         ):
             next(it)
         assert len(made) <= 2, "one block of rows, and nothing more"
@@ -93,3 +96,74 @@ class TestBatch(OpContract):
         for rows in (1, 2, 4, 64):
             got = list(ds.with_options(ps.Options(block_rows=rows)))
             assert [x.shape for x in got] == [(3, 1), (3, 1), (3, 2), (3, 2)]
+
+
+def whole(n: int = 50) -> np.ndarray:
+    return np.arange(n * 4).reshape(n, 4)
+
+
+READ_ONLY: Mapping[str, Callable[[], ps.Dataset]] = {
+    "slices": lambda: ps.Dataset.from_tensor_slices(whole()),
+    "pairs": lambda: ps.Dataset.from_tensor_slices((whole(), np.arange(50.0))),
+    "joined": lambda: ps.Dataset.range(5).flat_map(lambda _: ps.Dataset.from_tensor_slices(whole(10))),
+    "cached": lambda: ps.Dataset.from_tensor_slices(whole()).map(lambda x: x + 1).cache(),
+}
+YOURS: Mapping[str, Callable[[], ps.Dataset]] = {
+    "range": lambda: ps.Dataset.range(50),
+    "mapped": lambda: ps.Dataset.from_tensor_slices(whole()).map(lambda x: x + 1),
+    "kept_in_slots": lambda: (
+        ps.Dataset.from_tensor_slices(whole()).shuffle(7, seed=1).with_options(ps.Options(optimize=False))
+    ),
+    "shuffled": lambda: ps.Dataset.from_tensor_slices(whole()).shuffle(7, seed=1),
+}
+WAYS: Mapping[str, Callable[[ps.Dataset], ps.Dataset]] = {
+    "batch": lambda ds: ds.batch(8),
+    "padded_batch": lambda ds: ds.padded_batch(8),
+    "rebatch": lambda ds: ds.batch(8).rebatch(12),
+    "ragged_batch": lambda ds: ds.ragged_batch(8),
+}
+
+
+def flags(ds: ps.Dataset, rows: int | None) -> set[bool]:
+    found = set()
+    for batch in ds.with_options(ps.Options(block_rows=rows)):
+        leaves = batch if isinstance(batch, tuple) else (batch,)
+        arrays = [leaf.values if isinstance(leaf, ps.Ragged) else leaf for leaf in leaves]
+        found |= {array.flags.writeable for array in arrays}
+    return found
+
+
+@pytest.mark.parametrize("rows", [None, 1, 5])
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("source", READ_ONLY)
+def test_given_read_only_elements_then_every_batch_of_them_is_read_only(
+    source: str, way: str, rows: int | None
+) -> None:
+    ds = WAYS[way](READ_ONLY[source]())
+    if source == "cached":
+        list(ds)  # the pass that fills the cache
+    assert flags(ds, rows) == {False}
+
+
+@pytest.mark.parametrize("rows", [None, 1, 5])
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("source", YOURS)
+def test_given_other_elements_then_every_batch_is_the_users_to_change(
+    source: str, way: str, rows: int | None
+) -> None:
+    assert flags(WAYS[way](YOURS[source]()), rows) == {True}
+
+
+def test_given_unequal_shapes_then_the_error_has_the_users_line() -> None:
+    ds = ps.Dataset.range(2).map(lambda i: np.zeros(int(i))).batch(2)
+    with pytest.raises(ps.errors.DataError, match=r"^batch at .*test_batch\.py:\d+: expected") as caught:
+        list(ds)
+    assert caught.value.op == "batch"
+
+
+def test_given_elements_that_do_not_fit_then_the_error_says_that_not_one_does() -> None:
+    ds = ps.Dataset.range(9).map(lambda i: np.zeros(1000) + i).batch(4)
+    with pytest.raises(ps.errors.BudgetError, match=r"batch at .*Not even one of 7\.81 KiB fits"):
+        list(ds.iterate(memory=9_000))
+    with pytest.raises(ps.errors.BudgetError, match=r"map at .* needs 7\.81 KiB.*one element"):
+        list(ds.iterate(memory=7_000))

@@ -85,8 +85,11 @@ class TestBucketBySequenceLength(OpContract):
             .map(ones)
             .bucket_by_sequence_length(len, BOUNDS, SIZES, padded_shapes=[None], pad_to_bucket_boundary=True)
         )
-        with pytest.raises(ps.errors.FunctionError, match="below the last"):
+        with pytest.raises(
+            ps.errors.DataError, match=r"test_bucket.*:\d+: element 0: .* length 5\."
+        ) as caught:
             next(iter(ds))
+        assert (caught.value.op, caught.value.number) == ("bucket_by_sequence_length", 0)
 
     def test_given_unknown_shapes_then_padding_to_the_boundary_needs_them_said(self) -> None:
         with pytest.raises(ps.errors.ArgumentError, match="needs padded_shapes"):
@@ -108,3 +111,8 @@ class TestBucketBySequenceLength(OpContract):
     ) -> None:
         with pytest.raises(ps.errors.ArgumentError, match="bucket_"):
             ps.Dataset.range(3).bucket_by_sequence_length(size, bounds, sizes)
+
+
+def test_given_padding_values_that_cannot_pad_then_the_error_names_the_op() -> None:
+    with pytest.raises(ps.errors.ArgumentTypeError, match=r"^bucket_by_sequence_length at .*padding_values"):
+        ps.Dataset.range(9).batch(3).bucket_by_sequence_length(len, [3], [2, 2], padding_values="x")

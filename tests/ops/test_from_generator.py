@@ -161,6 +161,12 @@ class TestFromGenerator(OpContract):
     def test_given_wrong_arguments_then_declaring_fails_and_names_the_line(self) -> None:
         with pytest.raises(TypeError, match=r"generator=\) at .*test_from_generator\.py:\d+"):
             ps.Dataset.from_generator([1, 2])  # type: ignore[arg-type]
+        with pytest.raises(
+            TypeError, match=r"test_from_generator\.py:\d+: .*function count_up, not count_up\(\)"
+        ):
+            ps.Dataset.from_generator(count_up())  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match=r"function gen, not gen\(\)"):
+            ps.Dataset.from_generator(i for i in range(3))  # type: ignore[arg-type]
         with pytest.raises(TypeError, match=r"expected args to be a tuple.*got 3"):
             ps.Dataset.from_generator(count_up, args=3)  # type: ignore[arg-type]
         with pytest.raises(TypeError, match=r"output_signature=\) at .*ps\.TensorSpec, got 'int'"):
@@ -168,3 +174,22 @@ class TestFromGenerator(OpContract):
 
     def test_given_any_generator_then_the_cardinality_is_unknown(self) -> None:
         assert ps.Dataset.from_generator(count_up).cardinality() == ps.UNKNOWN
+
+    @pytest.mark.parametrize(
+        "spec, leaf, agrees",
+        [
+            (ps.TensorSpec((None, 2), "uint8"), np.zeros((3, 2), np.uint8), True),
+            (ps.TensorSpec((None, 2), "uint8"), np.zeros((3, 3), np.uint8), False),
+            (ps.TensorSpec((None,), "uint8"), np.zeros((3, 3), np.uint8), False),
+            (ps.TensorSpec((), "uint8"), np.uint8(1), True),
+            (ps.TensorSpec((), "uint8"), np.asarray(1, np.uint8), True),
+            (ps.TensorSpec((1,), "uint8"), np.uint8(1), False),
+            (ps.TensorSpec(None, "uint8"), np.zeros(2, np.uint8), True),
+            (ps.TensorSpec((), bytes), b"x", True),
+            (ps.TensorSpec((1,), bytes), b"x", False),
+            (ps.TensorSpec((2,), "int64"), np.ma.masked_array([1, 2], mask=[0, 1]), False),
+        ],
+    )
+    def test_given_a_signature_then_a_leaf_agrees_or_fails(self, spec: Any, leaf: Any, agrees: bool) -> None:
+        got = events(ps.Dataset.from_generator(lambda: iter([leaf]), output_signature=spec))
+        assert (got != [FAILED]) == agrees

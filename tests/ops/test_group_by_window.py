@@ -130,7 +130,7 @@ class TestGroupByWindow(OpContract):
         ds = ds.group_by_window(group_key, lambda _, group: group.batch(100), window_size=100)
         with (
             ds.iterate(memory="16MiB") as it,
-            pytest.raises(ps.errors.BudgetError, match="group_by_window needs 100 MiB"),
+            pytest.raises(ps.errors.BudgetError, match=r"group_by_window at .*:\d+ needs 100 MiB"),
         ):
             next(it)
 

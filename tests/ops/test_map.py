@@ -168,6 +168,85 @@ def test_given_an_exception_that_is_caught_then_a_refusal_is_not_hidden() -> Non
             return x * 0
 
     assert [int(x) for x in ps.Dataset.range(6).map(hides)] == [0, 2, 4, 6, 4, 5]
+    assert through(rows_of(hides), 0, 6) == [0, 2, 4, 6, 4, 5]
+    assert "handles exceptions" in why_row_by_row(ps.Dataset.range(6).map(hides))
+
+
+def inverse(x: Any) -> Any:
+    try:
+        return np.linalg.inv(x)
+    except Exception:
+        return np.full((2, 2), -1.0)
+
+
+def quotient(x: Any) -> Any:
+    try:
+        with np.errstate(divide="raise"):
+            return 1 / x
+    except FloatingPointError:
+        return np.full((2, 2), -1.0)
+
+
+def picked(x: Any) -> Any:
+    try:
+        return x[x[0, 0].astype(np.int64) - 1] + np.zeros((2, 2))
+    except IndexError:
+        return np.full((2, 2), -1.0)
+
+
+@pytest.mark.parametrize("function", [inverse, quotient, picked])
+@pytest.mark.parametrize("trusted", [False, True])
+def test_when_one_row_fails_and_the_function_catches_it_then_only_that_row_is_caught(
+    function: Any, trusted: bool
+) -> None:
+    data = np.random.default_rng(0).uniform(1, 2, (1000, 2, 2))
+    data[700] = 0 if function is not picked else 9
+    if trusted:  # only the trace can find it out
+        rows, got, first = rows_of(function), [], 0
+        while first < 1000:
+            numbers = np.arange(first, min(first + 64, 1000))
+            outcome = rows.apply(block_of(LEAF, list(data[numbers])), numbers, 1 << 20)
+            assert outcome.block is not None
+            got += outcome.block.elements()
+            first += outcome.used
+        assert rows.why
+    else:
+        ds = ps.Dataset.from_tensor_slices(data).map(function)
+        got = list(ds.with_options(ps.Options(block_rows=64)))
+    assert same(got, [function(x) for x in data])
+    assert [i for i, x in enumerate(got) if (x == -1).all()] == [700]
+
+
+@pytest.mark.parametrize(
+    ("dataset", "function", "hint"),
+    [
+        (ps.Dataset.range(3), lambda x, y: x, r"The element is no tuple: it is one argument"),
+        (
+            ps.Dataset.from_tensor_slices({"a": [1, 2], "b": [3, 4]}),
+            lambda a, b: a,
+            r"The element is a dict: it is one argument, as in `lambda x: \.\.\.`",
+        ),
+        (
+            ps.Dataset.from_tensor_slices(([1, 2], [3, 4])),
+            lambda x: x,
+            r"The element is a tuple of 2: its parts are separate arguments, as in `lambda x, y: \.\.\.`",
+        ),
+    ],
+)
+def test_given_the_wrong_number_of_arguments_then_the_error_says_how_it_is_called(
+    dataset: ps.Dataset, function: Any, hint: str
+) -> None:
+    with pytest.raises(ps.errors.FunctionError, match=hint):
+        list(dataset.map(function))
+
+
+def test_given_a_wrong_call_inside_the_function_then_there_is_no_hint_about_the_element() -> None:
+    def inner(x: Any, y: Any) -> Any:
+        return x + y
+
+    with pytest.raises(ps.errors.FunctionError, match="positional argument") as failed:
+        list(ps.Dataset.range(3).map(lambda x: inner(x)))  # type: ignore[call-arg]
+    assert "The element is" not in str(failed.value)
 
 
 def rows_of(function: Any) -> RowFunction:

@@ -85,3 +85,26 @@ def test_when_it_has_ended_then_nothing_is_left_running() -> None:
 def test_given_no_function_then_it_fails_and_names_the_line() -> None:
     with pytest.raises(TypeError, match=r"reduce\(reduce_func=\) at .*test_reduce\.py:\d+"):
         ps.Dataset.range(3).reduce(0, 3)  # type: ignore[arg-type]
+
+
+def test_given_a_state_that_grows_beyond_the_budget_then_it_is_refused() -> None:
+    def grow(state: Any, x: Any) -> Any:
+        return np.concatenate([state, np.full(1 << 20, x, np.uint8)])
+
+    ds = ps.Dataset.range(100).with_options(ps.Options(memory="16MiB"))
+    with pytest.raises(ps.errors.BudgetError, match=r"reduce.*Carry a smaller state"):
+        ds.reduce(np.zeros(0, np.uint8), grow)
+    assert len(ds.take(4).reduce(np.zeros(0, np.uint8), grow)) == 4 << 20
+
+
+def test_given_arrays_of_the_user_then_the_result_is_none_of_them() -> None:
+    initial, table = np.zeros(2), np.ones(2)
+
+    def change(state: Any, x: Any) -> Any:
+        state += x
+        return state
+
+    assert ps.Dataset.range(3).reduce(initial, change).tolist() == [3, 3]
+    assert ps.Dataset.range(3).reduce(initial, change).tolist() == [3, 3]
+    assert not np.shares_memory(ps.Dataset.range(0).reduce(initial, change), initial)
+    assert not np.shares_memory(ps.Dataset.range(3).reduce(initial, lambda s, x: table), table)

@@ -89,3 +89,53 @@ class TestScan(OpContract):
     def test_given_no_function_then_declaring_fails_and_names_the_line(self) -> None:
         with pytest.raises(TypeError, match=r"scan\(scan_func=\) at .*test_scan\.py:\d+"):
             ps.Dataset.range(3).scan(0, "add")  # type: ignore[arg-type]
+
+    def test_given_a_state_that_grows_then_its_bytes_are_on_the_account(self) -> None:
+        def grow(state: Any, x: Any) -> Any:
+            return np.concatenate([state, np.zeros(1 << 20, np.uint8)]), x
+
+        ds = ps.Dataset.range(8).scan(np.zeros(0, np.uint8), grow)
+        with ds.iterate(memory="64MiB") as it:
+            assert len(list(it)) == 8
+            assert it._run.ledger.peak >= 8 << 20
+        assert it._run.ledger.held == 0
+        endless = ps.Dataset.counter().scan(np.zeros(0, np.uint8), grow)
+        with (
+            endless.iterate(memory="16MiB") as it,
+            pytest.raises(ps.errors.BudgetError, match=r"scan.*Carry a smaller state"),
+        ):
+            for _ in it:
+                pass
+
+    def test_given_a_state_that_shrinks_then_its_bytes_are_given_back(self) -> None:
+        ds = ps.Dataset.range(3).scan(np.zeros(4 << 20, np.uint8), lambda s, x: (s[:10].copy(), x))
+        with ds.iterate(memory="64MiB") as it:
+            assert len(list(it)) == 3
+            assert it._run.ledger.peak >= 4 << 20
+            assert it._run.ledger.reserved < 1 << 20
+
+    @pytest.mark.parametrize("rows", [1, 2, 64])
+    def test_given_a_state_that_is_changed_in_place_then_outputs_and_the_users_array_are_not(
+        self, rows: int
+    ) -> None:
+        initial = np.zeros(2, np.int64)
+
+        def total(state: Any, x: Any) -> Any:
+            state += x
+            return state, state
+
+        ds = ps.Dataset.range(4).scan(initial, total).with_options(ps.Options(block_rows=rows))
+        for _ in range(2):
+            assert [x.tolist() for x in list(ds)] == [[0, 0], [1, 1], [3, 3], [6, 6]]
+        assert initial.tolist() == [0, 0]
+
+    def test_given_the_old_state_as_output_then_it_is_not_copied(self) -> None:
+        made: list[int] = []
+
+        def step(state: Any, x: Any) -> Any:
+            new = state + x
+            made.append(new.ctypes.data)
+            return new, state
+
+        ds = ps.Dataset.range(4).scan(np.zeros(1 << 20), step).with_options(ps.Options(block_rows=1))
+        assert [x.ctypes.data for x in list(ds)][1:] == made[:-1]

@@ -225,3 +225,22 @@ def with_failures(ds: ps.Dataset) -> list[int]:
                 return out
             except ps.errors.FunctionError as error:
                 out.append(-int(str(error.__cause__).split()[1]))
+
+
+@pytest.mark.parametrize(
+    ("declare", "words"),
+    [
+        (lambda ds: ds.shuffle(0), r"expected at least 1, ps\.UNKNOWN or None for the whole, got 0"),
+        (lambda ds: ds.shuffle("big"), r"^shuffle\(buffer_size=\) at \S+: expected a number of bytes"),
+        (lambda ds: ds.prefetch(-5), r"at least 0 or ps\.AUTOTUNE, got -5"),
+        (
+            lambda ds: ds.prefetch("AUTOTUNE"),
+            r"^prefetch\(buffer_size=\) at \S+: expected ps\.AUTOTUNE itself",
+        ),
+        (lambda ds: ds.map(abs, num_parallel_calls=0), r"at least 1 or ps\.AUTOTUNE, got 0"),
+        (lambda ds: len(ds.repeat()), r"take\(n\) or repeat\(n\)"),
+    ],
+)
+def test_given_a_wrong_size_then_the_message_says_what_it_may_be(declare: Any, words: str) -> None:
+    with pytest.raises((ps.errors.ArgumentError, TypeError), match=words):
+        declare(ps.Dataset.range(3))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pytest
 
 import penstock as ps
 
@@ -81,3 +82,62 @@ def test_explain_shows_what_was_declared_what_runs_and_why() -> None:
     off = ds.with_options(ps.Options(optimize=False)).explain().as_dict()
     assert off["plan"] == off["declared"]
     assert off["changes"] == []
+
+
+def test_given_one_element_and_little_memory_then_the_report_says_so_in_words() -> None:
+    with images().batch(100).map(lambda x: x + 1).iterate(memory="64MiB") as it:
+        kept = next(it)
+        text = str(it.report())
+    assert len(kept) == 100
+    assert "1 element, " in text
+    assert "at most <1% of it used at one time" in text
+    assert any(line.startswith("all at one time") for line in text.splitlines())
+
+
+def test_given_idle_buffers_then_the_report_shows_their_most() -> None:
+    with ps.Dataset.range(64).map(lambda i: np.zeros(1 << 15) + i).batch(2).iterate(memory="64MiB") as it:
+        for _ in it:
+            pass
+        report = it.report()
+    assert report.idle_peak > 0
+    assert report.as_dict()["idle_peak"] == report.idle_peak
+    (idle,) = [line for line in str(report).splitlines() if line.startswith("idle buffers")]
+    assert "iB" in idle
+
+
+@pytest.mark.parametrize(
+    ("ds", "text"),
+    [
+        (ps.Dataset.range(9).batch(4), "batch(4)  ["),
+        (ps.Dataset.range(9).batch(4, drop_remainder=True), "batch(4, drop_remainder=True)"),
+        (ps.Dataset.range(9).map(lambda x: x), "map(<lambda>)"),
+        (ps.Dataset.range(9).shuffle(10_000, seed=1), "shuffle(10000, seed=1)"),
+        (ps.Dataset.range(9).shuffle("1MiB"), "shuffle('1MiB')"),
+        (ps.Dataset.range(9).shuffle(seed=1), "shuffle(seed=1)"),
+        (ps.Dataset.range(9).prefetch(ps.AUTOTUNE), "prefetch(AUTOTUNE)"),
+        (ps.Dataset.range(9), "range(9)"),
+        (ps.Dataset.range(1, 9), "range(1, 9)"),
+        (ps.Dataset.range(1, 9, 2, output_type=np.int32), "range(1, 9, 2, output_type=int32)"),
+        (ps.Dataset.range(9).shard(3, 1), "shard(3, 1)"),
+        (ps.Dataset.range(9).scan(0, lambda s, x: (s, x)), "scan(scan_func=<lambda>)"),
+        (ps.Dataset.range(9).window(3, shift=1), "window(3, shift=1)"),
+        (ps.Dataset.range(1), "[1 element, "),
+    ],
+)
+def test_explain_shows_ops_as_they_are_written(ds: ps.Dataset, text: str) -> None:
+    assert text in ds.explain()
+
+
+def test_given_nothing_to_change_then_explain_shows_the_ops_once() -> None:
+    text = ps.Dataset.range(9).batch(4).explain()
+    assert "runs as declared" in text
+    assert text.count("batch(4)") == 1
+
+
+def test_given_a_shuffle_that_was_moved_then_explain_shows_what_it_shuffles() -> None:
+    explained = images().map(lambda x: x.astype(np.float64)).shuffle(50, seed=1).explain()
+    declared, runs = explained.split("runs as:")
+    assert "shuffle(50, seed=1)  [100 elements, 512 B each]" in declared
+    assert "shuffle(50, seed=1)  [100 elements, 64 B each]" in runs
+    (shuffle,) = [op for op in explained.as_dict()["plan"] if op["op"] == "shuffle"]
+    assert shuffle["element_bytes"] == 64

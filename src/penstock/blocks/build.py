@@ -19,19 +19,41 @@ from penstock.blocks.columns import (
 from penstock.blocks.structure import Structure
 from penstock.kernels.spans import Empty, offsets_of
 
+READY = frozenset(
+    kind for kind in np.sctypeDict.values() if not issubclass(kind, np.flexible | np.object_)
+) | {bytes, type(None)}
+"""The exact types of values that are leaves as they are."""
+
+
+class LeafError(TypeError):
+    """A value that cannot be a leaf. The message says what it is and what to do."""
+
 
 def as_leaf(value: Any) -> Any:
     """A user's value as a leaf: a NumPy array or scalar, `bytes`, `str`, or the object itself."""
-    if isinstance(value, np.ndarray):
+    kind = type(value)
+    if kind in READY:
         return value
+    if kind is np.ndarray:
+        return value if value.ndim and value.dtype.kind not in "UO" else _of_array(value)
+    if isinstance(value, str):
+        check_text((value,))
+        return str(value)
+    if isinstance(value, np.ndarray):
+        if isinstance(value, np.ma.MaskedArray):
+            raise LeafError(
+                "a masked array, whose mask would be lost. Use x.filled(...), or (x.data, x.mask)"
+            )
+        return _of_array(np.asarray(value))
     if isinstance(value, np.bytes_):
         return bytes(value)
-    if isinstance(value, np.str_):
-        return str(value)
-    if isinstance(value, bytes | str | np.generic) or value is None:
+    if isinstance(value, bytes | np.generic):
         return value
     if isinstance(value, bool | int | float | complex):
-        return np.asarray(value)[()]
+        made = np.asarray(value)[()]
+        if not isinstance(made, np.generic):
+            raise LeafError(f"the whole number {_short(value)}, beyond 64 bits. Use float(x), or str(x)")
+        return made
     if isinstance(value, bytearray | memoryview):
         return bytes(value)
     if isinstance(value, list):
@@ -44,18 +66,61 @@ def as_leaf(value: Any) -> Any:
         array = np.asarray(value)
     except Exception:  # an object that only looks like an array stays what it is
         return value
-    return value if array.dtype == object else array
+    return value if array.dtype == object else as_leaf(array)
+
+
+def _of_array(array: NDArray[Any]) -> Any:
+    """An array as a leaf: one without axes is a scalar, as it would come back out of a block."""
+    if array.dtype.kind == "U":
+        points = np.ascontiguousarray(array).reshape(-1).view(np.uint32 if array.dtype.isnative else ">u4")
+        if ((points >= 0xD800) & (points <= 0xDFFF)).any():
+            check_text(array.ravel().tolist())
+    elif array.dtype == object:
+        check_text([item for item in array.flat if isinstance(item, str)])
+    if array.ndim:
+        return array
+    item = array[()]
+    return array if isinstance(item, tuple | dict | list | np.ndarray) else as_leaf(item)
+
+
+def check_text(strings: Sequence[str]) -> None:
+    """Refuse text that UTF-8 cannot hold."""
+    try:
+        "".join(strings).encode()
+    except UnicodeEncodeError:
+        bad = next(text for text in strings if any("\ud800" <= letter <= "\udfff" for letter in text))
+        raise LeafError(
+            f"the text {_short(bad)} with half of a surrogate pair, which is no character. "
+            f"Use bytes: x.encode(errors='surrogatepass')"
+        ) from None
+
+
+def _short(value: Any) -> str:
+    text = ascii(value)
+    return text if len(text) <= 40 else text[:37] + "..."
 
 
 def _array_of_list(value: list[Any]) -> Any:
     if value and all(isinstance(item, bytes | str) for item in value):
+        check_text([item for item in value if isinstance(item, str)])
         out = np.empty(len(value), object)
         out[:] = value
         return out
     try:
-        return np.asarray(value)
+        made = np.asarray(value)
     except ValueError as error:
-        raise TypeError(f"a list that is no array of one shape: {error}") from error
+        raise LeafError(
+            f"a list that is no array of one shape: {error}. Pad its parts, or use a tuple of arrays"
+        ) from None
+    if made.dtype == object:
+        for item in made.flat:
+            if isinstance(item, int) and not -(1 << 63) <= item < 1 << 64:
+                raise LeafError(
+                    f"a list with the whole number {_short(item)}, beyond 64 bits. Use floats, or strings"
+                )
+    if isinstance(made, np.ndarray) and any(isinstance(item, np.ma.MaskedArray) for item in value):
+        raise LeafError("a list of masked arrays, whose masks would be lost. Use x.filled(...)")
+    return made
 
 
 def column_of(leaves: Sequence[Any]) -> Column:
@@ -66,7 +131,7 @@ def column_of(leaves: Sequence[Any]) -> Column:
         if isinstance(first, bytes):
             return _of_strings(leaves, text=False)
         if isinstance(first, str):
-            return _of_strings([leaf.encode() for leaf in leaves], text=True)
+            return _of_texts(leaves)
         if isinstance(first, np.ndarray):
             return _of_arrays(leaves)
     if all(isinstance(leaf, np.generic) for leaf in leaves):
@@ -98,7 +163,7 @@ def _of_string_arrays(leaves: Sequence[NDArray[Any]]) -> Column:
     if flat and all(isinstance(item, bytes) for item in flat):
         return _of_strings(flat, text=False, shape=shape)
     if flat and all(isinstance(item, str) for item in flat):
-        return _of_strings([item.encode() for item in flat], text=True, shape=shape)
+        return _of_texts(flat, shape)
     return _of_objects(leaves)
 
 
@@ -106,6 +171,15 @@ def _of_strings(leaves: Sequence[bytes], *, text: bool, shape: tuple[int, ...] =
     lengths = np.fromiter(map(len, leaves), np.int64, len(leaves))
     values = np.frombuffer(b"".join(leaves), np.uint8)
     return BytesColumn(values, offsets_of(lengths), text=text, shape=shape)
+
+
+def _of_texts(leaves: Sequence[str], shape: tuple[int, ...] = ()) -> BytesColumn:
+    joined = "".join(leaves)
+    if not joined.isascii():
+        return _of_strings([leaf.encode() for leaf in leaves], text=True, shape=shape)
+    lengths = np.fromiter(map(len, leaves), np.int64, len(leaves))
+    values = np.frombuffer(joined.encode(), np.uint8)
+    return BytesColumn(values, offsets_of(lengths), text=True, shape=shape)
 
 
 def _of_objects(leaves: Iterable[Any]) -> ObjectColumn:
@@ -118,9 +192,18 @@ def _of_objects(leaves: Iterable[Any]) -> ObjectColumn:
 
 def column_of_array(array: NDArray[Any]) -> Column:
     """The column whose rows are `array`'s slices along its first axis; a view if it can be."""
-    if array.dtype.kind in "SUO":
-        return column_of([as_leaf(row) for row in array]) if len(array) else ObjectColumn(array)
-    return DenseColumn(array)
+    if array.dtype.kind not in "SUO":
+        return DenseColumn(array)
+    if not len(array):
+        return ObjectColumn(array)
+    if array.ndim == 1:
+        flat = array.tolist()
+        kinds = set(map(type, flat))
+        if kinds == {bytes}:
+            return _of_strings(flat, text=False)
+        if kinds == {str}:
+            return _of_texts(flat)
+    return column_of([as_leaf(row) for row in array])
 
 
 def block_of(structure: Structure, elements: Sequence[Any]) -> Block:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -17,11 +17,21 @@ def by_row(
     """The results of `function` for each row, stacked: arrays with a row axis."""
     check_rows(trace, args)
     check_rows(trace, kwargs)
-    results = [function(*one_row(args, row), **one_row(kwargs, row)) for row in range(trace.rows)]
-    first = results[0]
+    results = []
+    views = False
+    for row in range(trace.rows):
+        own_args, own_kwargs = one_row(args, row), one_row(kwargs, row)
+        results.append(function(*own_args, **own_kwargs))
+        views = views or _shares(results[-1], (own_args, own_kwargs))
+    first: Any = results[0]
+    stacked: Any
     if isinstance(first, tuple):
-        return tuple(_stacked(trace, [result[i] for result in results]) for i in range(len(first)))
-    return _stacked(trace, results)
+        stacked = tuple(_stacked(trace, [result[i] for result in results]) for i in range(len(first)))
+    else:
+        stacked = _stacked(trace, results)
+    if views:
+        _protect(trace, stacked, (args, kwargs))
+    return stacked
 
 
 def _stacked(trace: Trace, results: list[Any]) -> NDArray[Any]:
@@ -33,13 +43,65 @@ def _stacked(trace: Trace, results: list[Any]) -> NDArray[Any]:
         trace.refuse("makes results of several shapes or dtypes")
     if isinstance(first, np.generic):
         return np.array(results, dtype)
-    return same_layout(trace, np.stack(results), first)  # type: ignore[no-any-return]
+    stacked = same_layout(trace, np.stack(results), first)
+    if not shape:
+        trace.boxes.append(stacked)
+    return stacked  # type: ignore[no-any-return]
+
+
+def _arrays(value: Any) -> Iterator[NDArray[Any]]:
+    """The arrays in a value, those of stand-ins with their row axis."""
+    if isinstance(value, Opaque):
+        return
+    if isinstance(value, StandIn):
+        yield value._array
+    elif isinstance(value, np.ndarray):
+        yield value
+    elif isinstance(value, Mapping):
+        for part in value.values():
+            yield from _arrays(part)
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from _arrays(part)
+
+
+def _shares(result: Any, given: Any) -> bool:
+    """Whether a result is a view of something given: a write to one is a write to the other."""
+    if isinstance(result, tuple | list):
+        return any(_shares(part, given) for part in result)
+    # What is given was indexed out of a block, or made read-only: it is a view itself.
+    if not isinstance(result, np.ndarray) or result.base is None:
+        return False
+    return any(np.may_share_memory(result, array) for array in _arrays(given))
+
+
+def _protect(trace: Trace, result: Any, given: Any) -> None:
+    """Let nothing write to a result that should be a view, nor to what it should be a view of."""
+    trace.protected += _arrays(result)
+    trace.protected += _arrays(given)
+
+
+def same_sharing(trace: Trace, result: Any, sample: Any, given: Any, first: Any) -> Any:
+    """`result`, which is a view of what was given where `sample` is, and nowhere else."""
+    if isinstance(result, tuple | list):
+        parts = zip(result, sample, strict=True)
+        return type(result)([same_sharing(trace, *pair, given, first) for pair in parts])
+    views = _shares(sample, first)
+    if _shares(result, given) and not views:
+        result = result.copy("K")  # an item of an array is a NumPy scalar, and never changes
+    elif views and not _shares(result, given):
+        _protect(trace, result, given)
+    if isinstance(sample, np.ndarray) and not sample.shape:
+        trace.boxes.append(result)
+    return result
 
 
 def one_row(value: Any, row: int) -> Any:
-    """The value with each stand-in replaced by its leaf in one row."""
+    """The value with each stand-in replaced by its leaf in one row; nothing may be written to it."""
     if isinstance(value, StandIn):
-        return value._array[row]
+        return _read_only(value._array[row])
+    if isinstance(value, np.ndarray):
+        return _read_only(value.view())
     if isinstance(value, Mapping):
         return {name: one_row(part, row) for name, part in value.items()}
     if type(value) is tuple:
@@ -50,6 +112,12 @@ def one_row(value: Any, row: int) -> Any:
         parts = (one_row(part, row) for part in (value.start, value.stop, value.step))
         return slice(*parts)
     return value
+
+
+def _read_only(leaf: Any) -> Any:
+    if isinstance(leaf, np.ndarray):
+        leaf.setflags(write=False)
+    return leaf
 
 
 def first_row(value: Any) -> Any:

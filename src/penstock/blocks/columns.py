@@ -6,9 +6,10 @@ two blocks of one stream may hold the same leaf in different kinds.
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any
 
 import numpy as np
@@ -257,15 +258,54 @@ class ObjectColumn(Column):
         return common if common is not None else TensorSpec(None, OBJECT)
 
 
+ITEMS = 256
+"""Of a container with more items than this, so many are looked at for its size."""
+DEPTH = 6
+"""So many containers within one another are looked into for their size."""
+
+
 def size_of(leaf: Any) -> int:
     """The bytes that a leaf outside an array takes, nearly."""
+    if isinstance(leaf, np.generic):
+        return 128
     if isinstance(leaf, np.ndarray):
-        return leaf.nbytes + 128
+        return _size_within(leaf, DEPTH) if leaf.dtype.hasobject else leaf.nbytes + 128
     if isinstance(leaf, bytes | str):
         return len(leaf) + 64
     if isinstance(leaf, Ragged):
         return leaf.nbytes + 256
-    return 128
+    return 128 if leaf is None else max(128, _size_within(leaf, DEPTH))
+
+
+def _size_within(value: Any, depth: int) -> int:
+    """The bytes of an object, with what it contains where it is one of Python's containers."""
+    if isinstance(value, bytes | str):
+        return len(value) + 64
+    if isinstance(value, np.ndarray):
+        inner = _size_of_items(value.flat, value.size, depth - 1) if value.dtype.hasobject else 0
+        return value.nbytes + 128 + inner
+    try:
+        size = sys.getsizeof(value)
+    except Exception:  # an object may say what it likes of its size
+        return 128
+    if isinstance(value, dict):
+        size += _size_of_items(value.keys(), len(value), depth - 1)
+        size += _size_of_items(value.values(), len(value), depth - 1)
+    elif isinstance(value, list | tuple | set | frozenset):
+        size += _size_of_items(value, len(value), depth - 1)
+    return size
+
+
+def _size_of_items(items: Iterable[Any], count: int, depth: int) -> int:
+    """The bytes of the items of a container; of many, some are looked at and stand for all."""
+    if not count or depth <= 0:
+        return 0
+    total, seen = 0, set()
+    for item in islice(items, ITEMS):
+        if id(item) not in seen:  # one object in many places is there once
+            seen.add(id(item))
+            total += _size_within(item, depth)
+    return total if count <= ITEMS else total * count // ITEMS
 
 
 def _object_array(items: list[Any], shape: tuple[int, ...]) -> NDArray[np.object_]:

@@ -19,12 +19,14 @@ _ROUNDED = """
 add subtract multiply divide floor_divide remainder fmod divmod negative positive absolute
 fabs sign rint floor ceil trunc sqrt square reciprocal conjugate equal not_equal less
 less_equal greater greater_equal logical_and logical_or logical_xor logical_not bitwise_and
-bitwise_or bitwise_xor invert left_shift right_shift bitwise_count maximum minimum fmax fmin
+bitwise_or bitwise_xor invert left_shift right_shift bitwise_count maximum minimum
 isnan isfinite isinf isnat signbit copysign nextafter spacing heaviside gcd lcm ldexp frexp
 modf degrees radians deg2rad rad2deg
 """
 ROUNDED = frozenset(getattr(np, name) for name in _ROUNDED.split())
 """Their results are exact, or rounded as IEEE 754 says: in whatever company they are computed."""
+_BY_ROW = frozenset((np.fmax, np.fmin))
+"""Which of +0 and -0 they give depends on how many numbers are computed together."""
 _COMPLEX = frozenset(
     (
         *(np.add, np.subtract, np.negative, np.positive, np.conjugate, np.equal, np.not_equal),
@@ -47,6 +49,7 @@ def call(trace: Trace, ufunc: np.ufunc, inputs: tuple[Any, ...], kwargs: dict[st
     dtypes, exact = _loop(trace, ufunc, values, kwargs.get("dtype"))
     if ufunc is np.power and _ambiguous(values, dtypes):
         trace.refuse("raises a NumPy value to the power of an element")
+    _check_overflow(trace, values, dtypes)
     if not exact:
         if out is not None:
             trace.refuse(f"uses np.{ufunc.__name__} in place")
@@ -63,7 +66,8 @@ def _fresh(
     kwargs: dict[str, Any],
     dtypes: tuple[np.dtype[Any], ...],
 ) -> Any:
-    if not kwargs and all(_castable(value, to) for value, to in zip(values, dtypes, strict=False)):
+    pending = any(isinstance(value, StandIn) and value._pending is not None for value in values)
+    if pending and not kwargs and all(map(_castable, values, dtypes)):
         arrays = aligned(trace, values, held=True)
         kwargs = {"signature": dtypes, "casting": "same_kind"}
     else:
@@ -79,11 +83,10 @@ def _fresh(
 
 
 def _castable(value: Any, to: np.dtype[Any]) -> bool:
-    """Whether the ufunc itself may do the cast that is pending."""
-    if not isinstance(value, StandIn):
-        return isinstance(value, int | float)
-    pending = value._pending
-    return pending is not None and pending == to
+    """Whether the ufunc needs no cast of this operand but one that is pending, which it may do."""
+    if isinstance(value, StandIn | np.ndarray | np.generic):
+        return bool(value.dtype == to)
+    return isinstance(value, int | float)
 
 
 def _broadcast(arrays: list[Any]) -> tuple[int, ...]:
@@ -107,10 +110,22 @@ def _in_place(trace: Trace, ufunc: np.ufunc, values: list[Any], kwargs: dict[str
 
 def check_writable(trace: Trace, target: StandIn) -> None:
     """Refuse to write to the block's own arrays, some rows of which may be written to and some not,
-    and to what is yet to be cast."""
+    and to what is protected."""
     array: NDArray[Any] = target._array
     if any(np.may_share_memory(array, other) for other in (*trace.sources, *trace.protected)):
         trace.refuse("changes an element in place")
+
+
+def reports_errors() -> bool:
+    """Whether a floating-point error does more than warn here: it raises, or is told to someone."""
+    return not set(np.geterr().values()) <= {"ignore", "warn"}
+
+
+def _check_overflow(trace: Trace, values: list[Any], dtypes: tuple[np.dtype[Any], ...]) -> None:
+    """Refuse whole numbers where an overflow raises: NumPy's scalars tell of it, its arrays do not."""
+    scalars = not any(getattr(value, "ndim", 0) for value in values)
+    if scalars and dtypes[0].kind in "iu" and reports_errors():
+        trace.refuse("computes with whole numbers, and raises when they overflow")
 
 
 def power(trace: Trace, left: Any, right: Any) -> Any:
@@ -220,6 +235,8 @@ def _exact(ufunc: np.ufunc, dtypes: tuple[np.dtype[Any], ...]) -> bool:
         return ufunc in _COMPLEX
     if ufunc in ROUNDED or kinds <= set("biumM"):
         return True
+    if ufunc in _BY_ROW:
+        return False
     if not all(dtype.char in "fd" for dtype in dtypes):
         return False
     return _steady(ufunc, dtypes[: ufunc.nin])

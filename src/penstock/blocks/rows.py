@@ -11,8 +11,8 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import NDArray
 
 from penstock.blocks import elementwise
-from penstock.blocks.by_row import by_row, first_row, same_layout
-from penstock.blocks.trace import StandIn, Trace
+from penstock.blocks.by_row import by_row, first_row, same_layout, same_sharing
+from penstock.blocks.trace import StandIn, Trace, marking
 
 Over = Callable[..., Any]
 """An operation over the block: takes what the row's takes, gives arrays with a row axis."""
@@ -101,13 +101,14 @@ class Rows(NDArrayOperatorsMixin, StandIn):
 
     # Operations
 
+    @marking
     def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Any:
         """The row as another dtype."""
         if args or kwargs:
             return apply(_astype, METHODS["astype"], (self, dtype, *args), kwargs)
         dtype = np.dtype(dtype)
         array = self._array
-        if np.can_cast(array.dtype, dtype, "same_kind"):
+        if np.can_cast(array.dtype, dtype, "same_kind") and not elementwise.reports_errors():
             # It may be cast later, and many a ufunc does so on the way; so nothing may write to it.
             self._trace.protected.append(array)
             return Rows(array, self._trace, dtype)
@@ -118,6 +119,7 @@ class Rows(NDArrayOperatorsMixin, StandIn):
             call, over = operator.methodcaller, METHODS[name]
 
             def method(*args: Any, **kwargs: Any) -> Any:
+                # `apply` marks the trace.
                 def plain(row: Any, *rest: Any, **named: Any) -> Any:
                     return call(name, *rest, **named)(row)
 
@@ -126,6 +128,7 @@ class Rows(NDArrayOperatorsMixin, StandIn):
             return method
         return StandIn.__getattr__(self, name)
 
+    @marking
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         trace = self._trace
         if method == "__call__":
@@ -134,6 +137,7 @@ class Rows(NDArrayOperatorsMixin, StandIn):
             self._refuse(f"uses {ufunc.__name__}.{method}")
         return wrapped(by_row(trace, getattr(ufunc, method), inputs, kwargs), trace)
 
+    @marking
     def __array_function__(
         self, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
@@ -141,21 +145,27 @@ class Rows(NDArrayOperatorsMixin, StandIn):
             self._refuse(f"uses np.{function.__name__}")
         return apply(function, FUNCTIONS[function], args, kwargs)
 
+    @marking
     def __pow__(self, other: Any) -> Any:
         return wrapped(elementwise.power(self._trace, self, other), self._trace)
 
+    @marking
     def __rpow__(self, other: Any) -> Any:
         return wrapped(elementwise.power(self._trace, other, self), self._trace)
 
+    @marking
     def __matmul__(self, other: Any) -> Any:
         return wrapped(by_row(self._trace, operator.matmul, (self, other), {}), self._trace)
 
+    @marking
     def __rmatmul__(self, other: Any) -> Any:
         return wrapped(by_row(self._trace, operator.matmul, (other, self), {}), self._trace)
 
+    @marking
     def __getitem__(self, key: Any) -> Any:
         return apply(operator.getitem, METHODS["__getitem__"], (self, key), {})
 
+    @marking
     def __setitem__(self, key: Any, value: Any) -> None:
         elementwise.check_writable(self._trace, self)
         over = METHODS["__setitem__"]
@@ -171,6 +181,8 @@ def _in_place(name: str, ufunc: np.ufunc) -> Callable[[Rows, Any], Rows]:
     def operate(self: Rows, other: Any) -> Rows:
         # A row of rank 0 is a NumPy scalar, which gives a new one.
         if self.ndim == 0:
+            if any(np.may_share_memory(self._held, box) for box in self._trace.boxes):
+                self._refuse("changes an array of rank 0 in place")
             return ufunc(self, other)  # type: ignore[no-any-return]
         return ufunc(self, other, out=(self,))  # type: ignore[no-any-return]
 
@@ -217,6 +229,20 @@ def wrapped(result: Any, trace: Trace) -> Any:
 def apply(plain: Callable[..., Any], over: Over | None, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Do `over` for the block, and hold the first row to what `plain` gives for it."""
     trace = trace_of(args, kwargs)
+    try:
+        return _apply(trace, plain, over, args, kwargs)
+    except BaseException as error:
+        trace.raised(error)
+        raise
+
+
+def _apply(
+    trace: Trace,
+    plain: Callable[..., Any],
+    over: Over | None,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> Any:
     if kwargs.get("out") is not None:
         trace.refuse("gives a result with out=")
     kwargs = {name: value for name, value in kwargs.items() if value is not np._NoValue}
@@ -226,8 +252,10 @@ def apply(plain: Callable[..., Any], over: Over | None, args: tuple[Any, ...], k
         result = NotImplemented  # NumPy takes some axes that a scalar has not
     if result is NotImplemented:
         return wrapped(by_row(trace, plain, args, kwargs), trace)
-    sample = plain(*first_row(args), **first_row(kwargs))
-    return wrapped(same_layout(trace, result, sample), trace)
+    first = first_row((args, kwargs))
+    sample = plain(*first[0], **first[1])
+    result = same_layout(trace, result, sample)
+    return wrapped(same_sharing(trace, result, sample, (args, kwargs), first), trace)
 
 
 def trace_of(*values: Any) -> Trace:

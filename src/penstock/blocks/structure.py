@@ -87,10 +87,6 @@ class Structure:
                 return lambda leaves: dict(zip(keys, leaves, strict=True))
         return self.unflatten
 
-    def map_leaves(self, names: Sequence[Any]) -> Any:
-        """The nest with `names` in the places of the leaves: used for specs and messages."""
-        return self.unflatten(names)
-
     def paths(self) -> list[str]:
         """Where each leaf sits, as it would be written in Python: `['image']`, `[0]`."""
         if self.kind is None:

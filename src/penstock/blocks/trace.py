@@ -29,7 +29,7 @@ class NotVectorizable(Exception):  # noqa: N818
 class Trace:
     """One call over a block: how many rows it stands for, and whether it has failed."""
 
-    __slots__ = ("empty", "failed", "largest", "may_raise", "protected", "rows", "sources")
+    __slots__ = ("boxes", "empty", "failed", "largest", "may_raise", "protected", "rows", "sources")
 
     def __init__(self, rows: int, empty: Empty = np.empty) -> None:
         self.rows = rows
@@ -42,13 +42,38 @@ class Trace:
         self.sources: list[NDArray[Any]] = []
         """The block's own arrays, which nothing may be written to."""
         self.protected: list[NDArray[Any]] = []
-        """Arrays that are yet to be cast, which nothing may be written to either."""
+        """Arrays that nothing may be written to either: they are yet to be cast, or are copies where
+        NumPy gives a view, so that a write to one would not reach the other."""
+        self.boxes: list[NDArray[Any]] = []
+        """What is an array of rank 0 in a row, and no NumPy scalar: it changes in place."""
 
     def refuse(self, why: str) -> NoReturn:
         """Give up: this cannot be done for all rows at once."""
         if self.failed is None:
             self.failed = why
         raise NotVectorizable(why)
+
+    def raised(self, error: BaseException) -> None:
+        """Note that an operation raised: one row may have failed, and the others not."""
+        if self.failed is None:
+            self.failed = f"an operation over the block raised {type(error).__name__}"
+
+
+def marking(operation: Callable[P, R]) -> Callable[P, R]:
+    """An operation of a stand-in, its first argument, that marks the trace if it raises.
+
+    The user's function may catch the exception: its handler is for one row, not for all of them.
+    """
+
+    @functools.wraps(operation)
+    def operate(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return operation(*args, **kwargs)
+        except BaseException as error:
+            args[0]._trace.raised(error)  # type: ignore[attr-defined]
+            raise
+
+    return operate
 
 
 class StandIn:
@@ -170,12 +195,13 @@ def block_function(over_block: Callable[..., Any]) -> Callable[[Callable[P, R]],
     def decorate(plain: Callable[P, R]) -> Callable[P, R]:
         @functools.wraps(plain)
         def call(*args: P.args, **kwargs: P.kwargs) -> R:
-            for value in args:
+            for value in (*args, *kwargs.values()):
                 if isinstance(value, StandIn):
-                    return over_block(*args, **kwargs)  # type: ignore[no-any-return]
-            for value in kwargs.values():
-                if isinstance(value, StandIn):
-                    return over_block(*args, **kwargs)  # type: ignore[no-any-return]
+                    try:
+                        return over_block(*args, **kwargs)  # type: ignore[no-any-return]
+                    except BaseException as error:
+                        value._trace.raised(error)
+                        raise
             return plain(*args, **kwargs)
 
         return trusted(call)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import weakref
 from collections.abc import Iterator as AbstractIterator
 from types import TracebackType
@@ -25,26 +26,31 @@ class Iterator(AbstractIterator[Any]):
     def __init__(self, run: Run) -> None:
         self._run = run
         self._rows: AbstractIterator[Any] = iter(())
-        self._finalizer = weakref.finalize(self, run.close)
+        self._turn = threading.RLock()  # one thread at a time asks for a block
+        self._finalizer = weakref.finalize(self, run.drop)
         self._was_closed = False
 
     def __iter__(self) -> Iterator:
         return self
 
     def __next__(self) -> Any:
+        # Without the lock: `elements` is an iterator written in C, of which each thread gets the next.
         for element in self._rows:
             return element
-        failed = self._refill()
-        if failed is not None:
-            # Whoever keeps the error keeps this frame, which must not keep the run alive.
-            del self
-            try:
-                raise failed.with_traceback(None)
-            finally:
-                del failed
-        for element in self._rows:
-            return element
-        raise StopIteration
+        with self._turn:
+            for element in self._rows:  # another thread has got a block meanwhile
+                return element
+            failed = self._refill()
+            if failed is None:
+                for element in self._rows:
+                    return element
+                raise StopIteration
+        # Whoever keeps the error keeps this frame, which must not keep the run alive.
+        del self
+        try:
+            raise failed.with_traceback(None)
+        finally:
+            del failed
 
     def _refill(self) -> ElementError | None:
         self._rows = iter(())  # lets go of the last block before the next one is made
@@ -59,13 +65,20 @@ class Iterator(AbstractIterator[Any]):
         except Cancelled:
             raise ClosedError("This iteration was closed while it waited for an element.") from None
         except BaseException:
-            self._finalizer()
+            self._end()
             raise
         if block is None:
-            self._finalizer()
+            self._end()
         else:
             self._rows = block.elements()
+        if self._was_closed:  # by another thread, or by a function that was just called
+            self._rows = iter(())
+            raise ClosedError("This iteration was closed while it waited for an element.")
         return None
+
+    def _end(self) -> None:
+        self._run.close()
+        self._finalizer.detach()
 
     def report(self) -> Report:
         """What each op has held, how long it took, and what it had to put up with.
@@ -82,7 +95,7 @@ class Iterator(AbstractIterator[Any]):
         """End the run now and give everything back. May be called more than once."""
         self._was_closed = True
         self._rows = iter(())
-        self._finalizer()
+        self._end()
 
     def __enter__(self) -> Iterator:
         return self

@@ -16,4 +16,3 @@ class Meter:
     waited: float = 0.0
     """Seconds in which the op waited for its inputs."""
     notes: list[str] = field(default_factory=list)
-    workers: str = ""

@@ -12,6 +12,7 @@ from typing import Protocol
 from penstock.blocks.block import Block
 from penstock.engine.cancel import Cancel, Cancelled
 from penstock.engine.demand import MOST, Demand
+from penstock.engine.endings import at_work_for
 from penstock.engine.stage import StageContext
 from penstock.errors import ElementError
 from penstock.graph.running import Running
@@ -39,6 +40,9 @@ class Prefetch(Running):
 
     A block is made whenever fewer rows are ready than was asked for. It may bring more than that: a
     hand-over costs the same for many rows as for one, and a block is small in bytes and in time.
+
+    The room for a block is claimed before it is made, so that many of these share one budget. Where there
+    is none, a block is made when somebody waits for it.
     """
 
     def __init__(self, context: StageContext, op: PrefetchOp) -> None:
@@ -51,6 +55,8 @@ class Prefetch(Running):
         self._ready_rows = 0
         self._ready_bytes = 0
         self._largest = 0
+        self._claimed = 0
+        self._wanted = False
         self._stop = context.cancel = Cancel(context.cancel, self._wake)
         self._upstream = context.input()
         self._thread: threading.Thread | None = None
@@ -69,8 +75,10 @@ class Prefetch(Running):
             self._thread.start()
         with self._changed:
             began = perf_counter()
+            self._wanted = not self._queue
             while not self._queue:
                 self._stop.check()
+                self._changed.notify_all()
                 self._changed.wait()
             self._context.meter.waited += perf_counter() - began
             head = self._queue[0]
@@ -93,13 +101,14 @@ class Prefetch(Running):
 
     def _produce(self) -> None:
         """Runs in the thread until the end, an error that breaks the source, or `close`."""
-        with contextlib.suppress(Cancelled):
-            self._fill()
-        with self._changed:
-            self._busy = False
-            left_alone = self._left_alone
-        if left_alone:
-            self._upstream.close()
+        with at_work_for(self._context.run):
+            with contextlib.suppress(Cancelled):
+                self._fill()
+            with self._changed:
+                self._busy = False
+                left_alone = self._left_alone
+            if left_alone:
+                self._upstream.close()
 
     def _fill(self) -> None:
         demand = Demand(self._context.rows_for, self._context.options.block_rows)
@@ -110,7 +119,7 @@ class Prefetch(Running):
     def _wait_for_room(self) -> bool:
         """Whether there is room for more; False when the run is to end."""
         with self._changed:
-            while not self._has_room() and not self._stop.is_set():
+            while not self._stop.is_set() and not (self._has_room() and self._claim()):
                 self._changed.wait()
         return not self._stop.is_set()
 
@@ -121,6 +130,9 @@ class Prefetch(Running):
             raise
         except BaseException as error:  # handed over, and raised where the user can see it
             return error
+        finally:
+            self._context.ledger.unclaim(self._claimed)
+            self._claimed = 0
         if block is not None:
             self._context.account.take_over(block)
         return block
@@ -133,16 +145,23 @@ class Prefetch(Running):
                 self._ready_bytes += item.nbytes
                 self._largest = max(self._largest, item.nbytes)
             self._queue.append(item)
+            self._wanted = False
             self._changed.notify_all()
         return isinstance(item, Block | ElementError)
 
     def _has_room(self) -> bool:
+        """Whether less is ready than was asked for."""
         if not self._queue:
             return True
         enough = max(self._bytes, 2 * self._largest) if self._chosen else self._bytes
-        if self._ready_rows >= self._rows or self._ready_bytes >= enough:
-            return False
-        if self._context.ledger.room(self._context.account) >= self._largest:
+        return self._ready_rows < self._rows and self._ready_bytes < enough
+
+    def _claim(self) -> bool:
+        """Whether the budget has room for one more block, or somebody cannot do without it."""
+        if self._context.ledger.claim(self._context.account, self._largest):
+            self._claimed = self._largest
+            return True
+        if self._wanted:
             return True
         self._context.note("keeps fewer elements ready than it was asked for, to stay in the budget")
         return False
@@ -161,7 +180,7 @@ class Prefetch(Running):
                 thread.join(GRACE)
         with self._changed:
             self._queue.clear()
-            if self._busy:
+            if self._busy and thread is not None and thread.is_alive():
                 # Stuck where Python cannot reach it: the thread closes its inputs when it comes back.
                 self._left_alone = True
                 self._context.leave(self._upstream)

@@ -9,10 +9,13 @@ from time import perf_counter
 from penstock.blocks.block import Block
 from penstock.engine.cancel import Cancel
 from penstock.engine.demand import Demand
+from penstock.engine.endings import endings, inside, works_for
 from penstock.engine.lent import LentWatch, holders
 from penstock.engine.meter import Meter
 from penstock.engine.prefetch import Prefetch
+from penstock.engine.side_by_side import started
 from penstock.engine.stage import Seam, Stage, StageContext, start
+from penstock.errors import ClosedError, PenstockError
 from penstock.graph.passes import plan_of
 from penstock.graph.plan import Node, Plan
 from penstock.graph.running import Pipeline
@@ -24,12 +27,18 @@ from penstock.report.report import OpReport, Report
 
 TRIM_ABOVE = 4 << 20
 """A run that has held more than this asks the C library for its free pages at the end."""
+PATIENCE = 1.0
+"""Seconds that closing waits for another thread to leave the run; that thread then takes it apart."""
 
 
 class Run:
-    """Owns everything that one iteration holds; `close` gives all of it back."""
+    """Owns everything that one iteration holds; `close` gives all of it back.
 
-    seams: Mapping[str, Seam] = {"prefetch": Prefetch}
+    One lock is held by whoever is inside the ops, to pull or to take them apart. Who closes the run while
+    another is inside, or an outer call of the same thread, leaves the rest to that one.
+    """
+
+    seams: Mapping[str, Seam] = {"": started, "prefetch": Prefetch}
 
     def __init__(self, plan: Plan, budget: int, *, seed: int | None, epoch: int) -> None:
         self.plan = plan
@@ -40,11 +49,14 @@ class Run:
         self.meters: dict[str, Meter] = {}
         self.cancel = Cancel()
         self.closed = False
+        """Whether the run is to end: no block comes any more."""
+        self._apart = False
         self._scratch: Scratch | None = None
-        self._closing = threading.Lock()
+        self._pulling = threading.Lock()
         self._scratch_lock = threading.Lock()
         context = StageContext(self, plan.root, epoch=mix(epoch), cancel=self.cancel)
-        self.root: Stage = start(context)
+        with inside:
+            self.root: Stage = start(context)
         self._demand = Demand(context.rows_for, plan.options.block_rows)
         self._lent = LentWatch(self.ledger)
         self._began = perf_counter()
@@ -52,16 +64,31 @@ class Run:
 
     def next_block(self) -> Block | None:
         """The next block for the user, on the ledger as lent."""
-        block = self._demand.pull(self.root)
-        if block is not None:
-            self.ledger.lend(block)
-            self._lent.look()
+        with inside:
+            if not self._pulling.acquire(blocking=False):
+                self.cancel.check()
+                raise PenstockError(
+                    "An iteration was asked for its next element by a function that it is just calling. "
+                    "Start another one there: ds.iterate()."
+                )
+            try:
+                self.cancel.check()
+                block = self._demand.pull(self.root)
+                if block is not None:
+                    self.ledger.lend(block)
+                    self._lent.look()
+            finally:
+                self._pulling.release()
+                if self.closed:
+                    self._take_apart()
         return block
 
     def scratch(self) -> Scratch:
         """The run's scratch file, made when it is first needed."""
         with self._scratch_lock:
             if self._scratch is None:
+                if self._apart:
+                    raise ClosedError("This iteration was closed.")
                 self._scratch = Scratch(self.plan.options.scratch)
             return self._scratch
 
@@ -71,6 +98,10 @@ class Run:
 
     def report(self) -> Report:
         """The run so far, or as it was at its end, in numbers."""
+        with inside:
+            return self._report()
+
+    def _report(self) -> Report:
         self.ledger.settle()
         ops = []
         for node in self.plan.root.walk():
@@ -98,23 +129,50 @@ class Run:
             lent_bytes=self.ledger.lent,
             holders=tuple(holders(self.ledger)),
             idle=self.ledger.account("pool").held,
+            idle_peak=self.ledger.account("pool").peak,
             ops=tuple(ops),
             changes=self.plan.changes,
         )
 
     def close(self) -> None:
-        """End the run: no thread, file or byte of it is left. May be called from any thread, often."""
-        with self._closing:
-            if self.closed:
-                return
-            self.closed = True
-        self._seconds = perf_counter() - self._began
-        self.cancel.set()
+        """End the run: no thread, file or byte of it is left. May be called from any thread, often.
+
+        That is so when it returns, unless the run is just calling a function that does not come back
+        within a second, or was closed by a function that it is calling: then as soon as that returns.
+        """
+        patience = 0.0 if inside else PATIENCE
+        with inside:
+            if not self.closed:
+                self._seconds = perf_counter() - self._began
+                self.closed = True
+            self.cancel.set()
+            if works_for(self):
+                endings.later(self._take_apart)
+            else:
+                self._take_apart(patience)
+
+    def drop(self) -> None:
+        """Close the run that nobody can pull from any more, at a moment that nobody chose."""
+        endings.dropped(self.close)
+
+    def _take_apart(self, patience: float = 0.0) -> None:
+        """Give everything back, unless somebody is inside: they will when they leave."""
+        if not self._pulling.acquire(timeout=patience):
+            return
+        try:
+            if not self._apart:
+                self._apart = True
+                self._give_back()
+        finally:
+            self._pulling.release()
+
+    def _give_back(self) -> None:
         try:
             self.root.close()
         finally:
-            if self._scratch is not None:
-                self._scratch.close()
+            with self._scratch_lock:
+                if self._scratch is not None:
+                    self._scratch.close()
             self.pool.close()
             if self.ledger.peak + self.ledger.lent_peak > TRIM_ABOVE:
                 return_free_memory()

@@ -98,12 +98,15 @@ class StageContext(Context):
         self.options = run.plan.options
         self.block_bytes = run.plan.block_bytes
         self._nested_in = nested_in
+        self.nested = nested_in is not None
+        self.read_ahead: bool = below is not None and (below.read_ahead or bool(below.node.op.traits.seam))
         # A seam's input runs on another thread, and its time is not the seam's waiting.
         self._below = None if below is None or below.node.op.traits.seam else below
         self._inputs: list[Stage] = []
         if nested_in is None:
             self.label = run.labels[node.index]
             self.account = run.ledger.account(self.label)
+            self.account.title = f"{self.label} at {node.op.site}"
             # Every stage owns room for a block: no reservation takes it.
             self.account.expect(self.block_bytes)
             self.meter = run.meters.setdefault(self.label, Meter())
@@ -111,6 +114,7 @@ class StageContext(Context):
             self.label = f"{nested_in.label}/{node.op.called}"
             self.account = nested_in.account
             self.meter = Meter()
+        self.where = f"{self.label} at {node.op.site}"
 
     def input(self, which: int = 0, repetition: int | None = None, epoch: int | None = None) -> Stage:
         if epoch is None:
@@ -185,6 +189,6 @@ class StageContext(Context):
 def start(context: StageContext) -> Stage:
     """Start the op of a context, or the seam that stands for it."""
     op = context.node.op
-    seam = context.run.seams.get(op.traits.seam)
-    running = op.start(context) if seam is None else seam(context, op)
+    seam = context.run.seams[op.traits.seam]
+    running = seam(context, op)
     return Stage(context, running, context.meter)

@@ -36,14 +36,22 @@ class UserFunction:
     ) -> None:
         self.function = function
         self.label = label
-        self._site = op.site
+        self.where = f"{label} at {op.site}"
         self._key = key
 
     def __call__(self, element: Any, number: int) -> Any:
         """Call it with an element: the parts of a plain tuple are separate arguments."""
-        if type(element) is tuple:
-            return self.call(element, number)
-        return self.call((element,), number)
+        # As `call`, written out: this is done for every row.
+        before = enter(None if self._key is None else Scope(self._key, number))
+        try:
+            if type(element) is tuple:
+                return self.function(*element)
+            return self.function(element)
+        except Exception as error:
+            hint = _hint_for_arguments(error, element)
+            raise self.failed(error, number, hint) from error
+        finally:
+            enter(before)
 
     def call(self, arguments: tuple[Any, ...], number: int) -> Any:
         """Call it with these arguments; whatever it raises becomes a `FunctionError`."""
@@ -63,14 +71,13 @@ class UserFunction:
         finally:
             enter(before)
 
-    def failed(self, error: Exception, number: int) -> FunctionError:
-        """The error that tells the user where and why the function failed."""
+    def failed(self, error: Exception, number: int, hint: str = "") -> FunctionError:
+        """The error that tells the user where and why the function failed, and what to do."""
         where = failing_line(error.__traceback__)
-        hint = ""
         if isinstance(error, ValueError) and "read-only" in str(error):
             hint = " Elements are views of the pipeline's memory: change a copy, `x = x.copy()`."
         failure = FunctionError(
-            f"{self.label} at {self._site}: the function failed on element {number}: "
+            f"{self.where}: the function failed on element {number}: "
             f"{type(error).__name__}: {error}" + (f" ({where})." if where else ".") + hint,
             op=self.label,
             number=number,
@@ -82,6 +89,23 @@ class UserFunction:
 def user_function(function: Callable[..., Any], op: Op, context: Context) -> UserFunction:
     """A function that was given to `op`, with randomness of its own in every epoch."""
     return UserFunction(function, op, context.label, context.key(op.own_seed, explicit=False))
+
+
+def _hint_for_arguments(error: Exception, element: Any) -> str:
+    """How a function is called with this element, if that is what it failed for."""
+    entered = error.__traceback__ is not None and error.__traceback__.tb_next is not None
+    if entered or not isinstance(error, TypeError) or "positional argument" not in str(error):
+        return ""
+    if type(element) is not tuple:
+        kind = f"a {type(element).__name__}" if isinstance(element, dict | tuple) else "no tuple"
+        return f" The element is {kind}: it is one argument, as in `lambda x: ...`."
+    if len(element) == 1:
+        return " The element is a tuple of 1: its part is the only argument, as in `lambda x: ...`."
+    names = ", ".join(["x", "y", "z"][: len(element)]) if len(element) <= 3 else "*parts"
+    return (
+        f" The element is a tuple of {len(element)}: its parts are separate arguments, "
+        f"as in `lambda {names}: ...`."
+    )
 
 
 def _write_down(error: Exception, failure: FunctionError) -> None:

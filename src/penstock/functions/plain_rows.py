@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.blocks.block import Block
-from penstock.blocks.build import as_leaf, column_of
+from penstock.blocks.build import READY, LeafError, as_leaf, column_of
 from penstock.blocks.columns import size_of
-from penstock.blocks.structure import Structure, structure_of
+from penstock.blocks.receive import own
+from penstock.blocks.structure import LEAF, Structure, structure_of
 from penstock.errors import DataError, ElementError
 from penstock.functions.function import UserFunction
 
@@ -34,21 +35,25 @@ class PlainRows:
 
     def __init__(self, functions: Sequence[UserFunction]) -> None:
         self._functions = functions
+        self._one = functions[0] if len(functions) == 1 else None
         self._structure: Structure | None = None
 
     def apply(self, block: Block, numbers: NDArray[np.int64], room: int) -> Outcome:
         """Call the functions on each row, until the results take `room` bytes or a call fails."""
+        # Of a large row that the functions pass on there is no second copy.
+        came = block.buffers() if block.rows == 1 else []
         flat: list[list[Any]] = []
         size, error, used = 0, None, 0
         for element, number in zip(block.elements(), numbers.tolist(), strict=True):
             used += 1
             try:
-                leaves = self._call(element, number)
+                leaves = self._call(element, number, came)
             except ElementError as failed:
                 error = failed.with_traceback(None)  # its frames hold the block
                 break
             flat.append(leaves)
-            size += sum(map(size_of, leaves))
+            size += size_of(leaves[0]) if len(leaves) == 1 else sum(map(size_of, leaves))
+            del leaves
             if size >= room:
                 break
         if not flat:
@@ -60,26 +65,44 @@ class PlainRows:
             done.numbers = numbers[: len(flat)]
         return Outcome(done, used, error)
 
-    def _call(self, element: Any, number: int) -> list[Any]:
-        leaves: list[Any] = []
+    def _call(self, element: Any, number: int, came: list[NDArray[Any]]) -> list[Any]:
+        """The leaves of what the functions give for an element, none of which others can change."""
+        if self._one is not None and self._structure is LEAF:
+            result = self._one(element, number)
+            if type(result) in READY:
+                return [result]
+            leaves = self._flat(self._one, LEAF, result, number)
+            del result  # a reference more, and an array would be copied
+            own(leaves, came)
+            return leaves
+        leaves = []
         for function in self._functions:
             element = function(element, number)
             last = function is self._functions[-1]
             structure = self._structure if last else None
             if structure is None:
                 structure = structure_of(element)
-            try:
-                leaves = [as_leaf(leaf) for leaf in structure.flatten(element)]
-            except TypeError as error:
-                raise DataError(
-                    f"{function.label}: the function's result for element {number} does not match "
-                    f"its earlier results: {error}. Return the same structure for every element.",
-                    op=function.label,
-                    number=number,
-                ) from None
+            leaves = self._flat(function, structure, element, number)
+            element = None
+            own(leaves, came)
             if last:
                 self._structure = structure
             else:
                 # The next function gets what it would get out of a block.
                 element = structure.unflatten([column_of([leaf]).item(0) for leaf in leaves])
+                leaves = []
         return leaves
+
+    def _flat(self, function: UserFunction, structure: Structure, result: Any, number: int) -> list[Any]:
+        try:
+            return [as_leaf(leaf) for leaf in structure.flatten(result)]
+        except LeafError as error:
+            message = f"{function.where}: the function's result for element {number} has {error}."
+            raise DataError(message, op=function.label, number=number) from None
+        except TypeError as error:
+            raise DataError(
+                f"{function.where}: the function's result for element {number} does not match "
+                f"its earlier results: {error}. Return the same structure for every element.",
+                op=function.label,
+                number=number,
+            ) from None

@@ -183,6 +183,9 @@ class _Reader:
         ]
         for i, one in enumerate(instructions):
             self._instruction(one, code)
+            if one.opname == "PUSH_EXC_INFO" and instructions[i + 1].opname != "WITH_EXCEPT_START":
+                # A handler is for the one row that failed: over a block it would answer for all.
+                raise _Impure(f"{code.co_name} handles exceptions")
             if one.opname == "LOAD_GLOBAL":
                 self._read(function.__globals__, one.argval, _attributes(instructions, i + 1))
             elif one.opname == "LOAD_DEREF" and one.argval in cells:

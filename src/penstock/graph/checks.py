@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Mapping
 from typing import Any
 
 from penstock.errors import ArgumentError, ArgumentTypeError
@@ -10,17 +11,25 @@ from penstock.graph.running import Pipeline
 from penstock.graph.site import user_site
 
 
-def count(value: Any, call: str, *, least: int | None = None, also: tuple[int, ...] = ()) -> int:
-    """A whole number, at least `least` or one of `also`; `call` names it, as in `take(count=)`."""
+def count(
+    value: Any, call: str, *, least: int | None = None, also: Mapping[int, str] | None = None, words: str = ""
+) -> int:
+    """A whole number, at least `least` or one of `also`, which has their names.
+
+    `call` names the argument, as in `take(count=)`; `words` tell what else it may be.
+    """
     try:
         if isinstance(value, bool):
             raise TypeError
         number = operator.index(value)
     except TypeError:
-        raise ArgumentTypeError(f"{call} at {user_site()}: expected a whole number, got {value!r}.") from None
-    if least is not None and number < least and number not in also:
-        words = f"at least {least}" + "".join(f" or {extra}" for extra in also)
-        raise ArgumentError(f"{call} at {user_site()}: expected {words}, got {number}.")
+        raise ArgumentTypeError(
+            f"{call} at {user_site()}: expected a whole number{words}, got {value!r}."
+        ) from None
+    names = (also or {}).values()
+    if least is not None and number < least and number not in (also or {}):
+        expected = (", " if words else " or ").join([f"at least {least}", *names])
+        raise ArgumentError(f"{call} at {user_site()}: expected {expected}{words}, got {number}.")
     return number
 
 
@@ -47,7 +56,7 @@ def name(value: Any, call: str) -> None:
 def parallelism(calls: Any, deterministic: Any, op: str) -> None:
     """What tf.data takes to run calls side by side; either may be None."""
     if calls is not None:
-        count(calls, f"{op}(num_parallel_calls=)", least=1, also=(-1,))
+        count(calls, f"{op}(num_parallel_calls=)", least=1, also={-1: "ps.AUTOTUNE"})
     if deterministic is not None:
         flag(deterministic, f"{op}(deterministic=)")
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import dis
+import os
 import zlib
 from collections.abc import Iterable
+from contextvars import ContextVar
 from dataclasses import fields, is_dataclass
 from functools import partial
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType
@@ -23,6 +26,10 @@ DEPTH = 6
 """Values inside values are followed so far."""
 UNSEEN = {"fingerprint": False}
 """Metadata of a field that does not change what an op gives."""
+
+
+_within: ContextVar[tuple[CodeType, ...]] = ContextVar("penstock_fingerprint", default=())
+"""The functions whose globals are being looked at: one that calls itself is not followed again."""
 
 
 def fingerprint(op: Op) -> list[tuple[str, str]]:
@@ -106,11 +113,62 @@ def _of_function(function: Any, depth: int) -> str:
     if isinstance(function, FunctionType):
         cells = [_cell(cell) for cell in function.__closure__ or ()]
         parts = (function.__code__, function.__defaults__, function.__kwdefaults__, cells)
-        return _of(parts, depth)
+        return f"{_of(parts, depth)}{_of_globals(function, depth)}"
     if isinstance(function, BuiltinFunctionType | type | np.ufunc):
         return f"{getattr(function, '__module__', '')}.{function.__name__}"
     state = vars(function) if hasattr(function, "__dict__") else {}
     return f"{type(function).__qualname__}{_of(state, depth - 1)}"
+
+
+def _of_globals(function: FunctionType, depth: int) -> str:
+    """What a function reads of its module, where the value tells: a constant, an array, a function.
+
+    What else there is, lists and dicts among it, is often changed while a pipeline runs.
+    """
+    within = _within.get()
+    if function.__code__ in within:
+        return ""
+    token = _within.set((*within, function.__code__))
+    try:
+        said = []
+        for name in sorted(_names_read(function.__code__)):
+            value = function.__globals__.get(name)
+            if isinstance(value, FunctionType) and _from_library(value):
+                said.append(f"{name}={value.__module__}.{value.__qualname__}")
+            elif _tells(value):
+                said.append(f"{name}={_of(value, depth - 1)}")
+    finally:
+        _within.reset(token)
+    return f"[{';'.join(said)}]" if said else ""
+
+
+def _names_read(code: CodeType) -> set[str]:
+    """The globals that a function, or one inside of it, reads and does not itself set."""
+    read, written = set(), set()
+    for step in dis.get_instructions(code):
+        if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            read.add(step.argval)
+        elif step.opname in ("STORE_GLOBAL", "DELETE_GLOBAL"):
+            written.add(step.argval)
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            read |= _names_read(constant)
+    return read - written
+
+
+def _tells(value: Any) -> bool:
+    if isinstance(value, tuple | frozenset):
+        return all(map(_tells, value))
+    plain = bool | int | float | complex | str | bytes | np.generic | np.ndarray | np.dtype
+    return isinstance(value, plain | FunctionType | partial)
+
+
+def _from_library(function: FunctionType) -> bool:
+    """Whether a function came with a package or with Python: its name says what it does."""
+    path = function.__code__.co_filename
+    if function.__module__ is not None and function.__module__.split(".")[0] == "penstock":
+        return True
+    return "site-packages" in path or f"{os.sep}lib{os.sep}python" in path
 
 
 def _cell(cell: Any) -> Any:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import copy
 import secrets
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, ClassVar, Self
+
+import numpy as np
 
 from penstock.blocks.spec import Spec
 from penstock.graph import checks
@@ -56,6 +59,10 @@ class Op(ABC):
 
     name: ClassVar[str] = ""
     traits: ClassVar[Traits] = Traits()
+    positional: ClassVar[tuple[str, ...] | None] = None
+    """The fields that are shown without their names; by default the op's first one."""
+    said_as: ClassVar[Mapping[str, str]] = {}
+    """What the user calls a field whose name is another."""
 
     @abstractmethod
     def start(self, context: Context) -> Running:
@@ -78,6 +85,16 @@ class Op(ABC):
     def cardinality(self) -> int:
         """`find_cardinality`, found once."""
         return self.find_cardinality()
+
+    @property
+    def divisible(self) -> bool:
+        """Whether blocks may be worked on side by side: `start` then gives a `Divisible`."""
+        return False
+
+    @property
+    def parallel_calls(self) -> int | None:
+        """How many calls at once the user asked for; None if nothing was said."""
+        return None
 
     @property
     def hoistable(self) -> bool:
@@ -131,15 +148,35 @@ class Op(ABC):
         said = self.arguments()
         if self.given_name is not None:
             said["name"] = self.given_name
-        inner = ", ".join(f"{name}={_show(value)}" for name, value in said.items())
-        return f"{self.name}({inner})"
+        bare = self.positional
+        if bare is None:
+            bare = tuple(part.name for part in fields(self) if part.name not in _OF_ALL)[:1]
+        shown = [
+            _show(field, value)
+            if field in bare
+            else f"{self.said_as.get(field, field)}={_show(field, value)}"
+            for field, value in said.items()
+        ]
+        return f"{self.name}({', '.join(shown)})"
 
     def fail(self, message: str) -> str:
         """A message about this op, with the user's line."""
         return f"{self.called} at {self.site}: {message}"
 
 
-def _show(value: Any) -> str:
+_OF_ALL = frozenset(part.name for part in fields(Op))
+_CHOSEN = {
+    "buffer_size": {AUTOTUNE: "AUTOTUNE", UNKNOWN: "UNKNOWN"},
+    "num_parallel_calls": {AUTOTUNE: "AUTOTUNE"},
+}
+"""Numbers that stand for a choice, by the field that they are said in."""
+
+
+def _show(field: str, value: Any) -> str:
+    if isinstance(value, int) and value in _CHOSEN.get(field, {}):
+        return _CHOSEN[field][value]
+    if isinstance(value, np.dtype):
+        return str(value)
     if callable(value):
         return getattr(value, "__name__", type(value).__name__)
     text = repr(value)

@@ -29,7 +29,8 @@ def plan_of(op: Op, options: Options, budget: int = BLOCK_BYTES << 10) -> Plan:
     block_bytes = UNSIZED_BLOCK
     if "size_blocks" in enabled:
         stages = sum(1 for _ in root.walk())
-        block_bytes = max(LEAST_BLOCK, min(BLOCK_BYTES, budget // (8 * stages)))
+        least = min(LEAST_BLOCK, max(1, budget // (2 * stages)))
+        block_bytes = max(least, min(BLOCK_BYTES, budget // (8 * stages)))
         changes.append(f"size_blocks: blocks of about {show_bytes(block_bytes)}")
     return Plan(declared, root, options, block_bytes, tuple(changes))
 

@@ -42,7 +42,7 @@ def flip_up_down(image: Any) -> Any:
 
 @trusted
 def random_flip_left_right(image: Any, seed: int | None = None) -> Any:
-    """Mirror every second image, by chance: left becomes right. In a stack, each by itself.
+    """Mirror an image with probability 1/2: left becomes right. In a stack, each by itself.
 
     >>> import numpy as np
     >>> import penstock as ps
@@ -56,7 +56,7 @@ def random_flip_left_right(image: Any, seed: int | None = None) -> Any:
 
 @trusted
 def random_flip_up_down(image: Any, seed: int | None = None) -> Any:
-    """Mirror every second image, by chance: up becomes down. In a stack, each by itself.
+    """Mirror an image with probability 1/2: up becomes down. In a stack, each by itself.
 
     >>> import numpy as np
     >>> import penstock as ps

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -36,13 +37,11 @@ def resize(
     """
     call = "ps.image.resize"
     image = as_image(images, call)
-    if len(tuple(size)) != 2 or min(size) < 1:
-        raise ArgumentError(f"{call}(size=): expected a height and a width, got {size!r}.")
+    new = _sides(size, f"{call}(size=)")
     if method not in METHODS:
         raise ArgumentError(f"{call}(method=): expected one of {METHODS}, got {method!r}.")
     axis = height_axis(image)
     old = (image.shape[axis], image.shape[axis + 1])
-    new = (int(size[0]), int(size[1]))
     if preserve_aspect_ratio:
         new = _within(old, new)
     if method == "nearest":
@@ -58,6 +57,16 @@ def resize(
         else:
             image = _between(image, axis + which, *_neighbours(old[which], new[which]))
     return image
+
+
+def _sides(size: Any, call: str) -> tuple[int, int]:
+    try:
+        height, width = map(operator.index, size)
+    except (TypeError, ValueError):
+        height = width = 0
+    if min(height, width) < 1:
+        raise ArgumentError(f"{call}: expected a height and a width, as in (32, 32), got {size!r}.")
+    return height, width
 
 
 def _within(old: tuple[int, int], new: tuple[int, int]) -> tuple[int, int]:

@@ -14,11 +14,14 @@ SHARE = 4
 
 
 def resolve_budget(
-    memory: int | str | None, options: Options, environment: Mapping[str, str] = os.environ
+    memory: int | str | None,
+    options: Options,
+    environment: Mapping[str, str] = os.environ,
+    call: str = "iterate(memory=)",
 ) -> int:
     """The budget of a run: of `iterate(memory=)`, `Options`, the variable, the share, the first said."""
     if memory is not None:
-        return parse_bytes(memory, "iterate(memory=)")
+        return parse_bytes(memory, call)
     if options.memory is not None:
         return parse_bytes(options.memory, "Options(memory=)")
     said = environment.get(VARIABLE, "").strip()

@@ -25,6 +25,10 @@ from penstock.blocks.columns import size_of
 from penstock.errors import BudgetError
 from penstock.memory.sizes import show_bytes
 
+Remedy = str | Callable[[int], str]
+"""What the user can change where an element does not fit, given the bytes that would."""
+SMALLER = "That is one element: make elements smaller, with fewer parts or a narrower dtype."
+
 
 class Lease(np.ndarray):
     """The root of all views of one pooled buffer: NumPy's chain of bases stops at a subclass."""
@@ -36,9 +40,12 @@ class Account:
     def __init__(self, ledger: Ledger, name: str) -> None:
         self.ledger = ledger
         self.name = name
+        self.title = name
+        """How messages call the op: by its name and the user's line."""
         self.held = 0
         self.peak = 0
         self.floor = 0
+        """What one element needs here, as the op has said or as the largest one had that it made."""
         self.reserved = 0
         self.flight_peak = 0
         """The most bytes of watched buffers at one time: what the op is going to need again."""
@@ -54,7 +61,7 @@ class Account:
             self._reserve(size)
             return True
 
-    def require(self, size: int, remedy: str) -> None:
+    def require(self, size: int, remedy: Remedy) -> None:
         """Reserve `size` bytes more that the op cannot do without; `BudgetError` if they cannot fit."""
         with self.ledger._settled():
             self._need(self.reserved + size, remedy)
@@ -62,8 +69,11 @@ class Account:
         with self.ledger._settled():
             self._reserve(size)
 
-    def need(self, size: int, remedy: str) -> None:
-        """Say that one element needs `size` bytes in this op; `BudgetError` if it cannot fit."""
+    def need(self, size: int, remedy: Remedy) -> None:
+        """Say that one element needs `size` bytes in this op; `BudgetError` if it cannot fit.
+
+        `remedy` is what the user can change: a sentence, or what makes one of the bytes that would fit.
+        """
         if size > self.floor:
             with self.ledger._settled():
                 self._need(size, remedy)
@@ -79,14 +89,15 @@ class Account:
         with self.ledger._settled():
             return min(self.reserved, max(0, -self.ledger._spare()))
 
-    def _need(self, size: int, remedy: str) -> None:
+    def _need(self, size: int, remedy: Remedy) -> None:
         ledger = self.ledger
         others = sum(account.floor for account in ledger.accounts.values() if account is not self)
         if size + others > ledger.budget:
             beside = f" beside the {show_bytes(others)} of the other ops" if others else ""
+            change = remedy if isinstance(remedy, str) else remedy(max(ledger.budget - others, 0))
             raise BudgetError(
-                f"{self.name} needs {show_bytes(size)} at once{beside}, but the memory "
-                f"budget is {show_bytes(ledger.budget)}. {remedy} Or raise the budget: "
+                f"{self.title} needs {show_bytes(size)} at once{beside}, but the memory "
+                f"budget is {show_bytes(ledger.budget)}. {change} Or raise the budget: "
                 f"ds.iterate(memory=...), ps.Options(memory=...) or PENSTOCK_MEMORY."
             )
         self.floor = max(self.floor, size)
@@ -115,10 +126,21 @@ class Account:
                 self.ledger._watched.pop(id(owner_of(buffer)), None)
 
     def adopt(self, block: Block) -> None:
-        """Watch the buffers of `block` that nobody watches yet, on this account."""
-        with self.ledger._settled():
-            for buffer in block.buffers():
-                self.ledger._watch(owner_of(buffer), self)
+        """Watch the buffers of `block` that nobody watches yet, on this account.
+
+        `BudgetError` if one of the elements that the op has made of them cannot fit.
+        """
+        ledger = self.ledger
+        with ledger._settled():
+            new = sum(ledger._watch(owner_of(buffer), self) for buffer in block.buffers())
+            if new <= self.floor * block.rows:
+                return
+            # A buffer may be larger than the rows that are seen of it here.
+            one = min(new, block.nbytes) // block.rows
+            if one <= self.floor:
+                return
+            self._need(one, SMALLER)
+        ledger.make_room(0)
 
     def take_over(self, block: Block) -> None:
         """Move the watched buffers of `block` from other accounts to this one."""
@@ -169,6 +191,8 @@ class Ledger:
         self.lent = 0
         self.lent_peak = 0
         self.lent_elements = 0
+        self.claimed = 0
+        """What is about to be made ahead: held by nobody yet, and promised to nobody else."""
         self.evictors: list[Callable[[int], int]] = []
         self.keepers: list[Callable[[int], None]] = []
         """Those who can give back reserved bytes when asked, by putting rows on disk."""
@@ -208,6 +232,19 @@ class Ledger:
         """The bytes that `account` could still have in flight."""
         with self._settled():
             return self._room(account)
+
+    def claim(self, account: Account, size: int) -> bool:
+        """Keep `size` bytes of room for what `account` makes next, if there is so much."""
+        with self._settled():
+            if self._room(account) < size:
+                return False
+            self.claimed += size
+            return True
+
+    def unclaim(self, size: int) -> None:
+        """What was claimed is made, and counts by itself from now on."""
+        with self._lock:
+            self.claimed -= size
 
     def make_room(self, size: int) -> None:
         """See to it that `size` more bytes fit the budget, if what is idle or reserved can go."""
@@ -270,13 +307,15 @@ class Ledger:
                     entry.freed()
         return self._lock
 
-    def _watch(self, owner: NDArray[Any], account: Account) -> None:
+    def _watch(self, owner: NDArray[Any], account: Account) -> int:
+        """The bytes that are watched now, and were not before."""
         key = id(owner)
         if key in self._watched or key in self._foreign:
-            return
+            return 0
         size = buffer_bytes(owner)
         self._watched[key] = _Entry(self._ref(owner), account, size)
         account._add(size)
+        return size
 
     def _keep(self, owner: NDArray[Any], account: Account) -> None:
         key = id(owner)
@@ -322,7 +361,7 @@ class Ledger:
         kept_free = sum(
             max(other.floor - other.held, 0) for other in self.accounts.values() if other is not account
         )
-        return self.budget - self.held - kept_free
+        return self.budget - self.held - self.claimed - kept_free
 
     def _evict(self, size: int) -> None:
         """Let go of idle buffers until there is room for `size` more."""
@@ -342,6 +381,18 @@ def owner_of(array: NDArray[Any]) -> NDArray[Any]:
     while isinstance(base, np.ndarray) and not isinstance(array, Lease):
         array, base = base, base.base
     return array
+
+
+def fewer(argument: str, one: int) -> Callable[[int], str]:
+    """The remedy where `argument` says how many parts, each of `one` bytes, make an element."""
+
+    def remedy(room: int) -> str:
+        most = room // max(one, 1)
+        if most < 1:
+            return f"Not even one of {show_bytes(one)} fits: make the elements smaller before it."
+        return f"A {argument} of at most {most} fits."
+
+    return remedy
 
 
 def buffer_bytes(array: NDArray[Any]) -> int:

@@ -244,7 +244,8 @@ class RowLog:
         """Another op needs memory: give `size` bytes of it back, unless this log is busy."""
         if self._lock.acquire(blocking=False):
             try:
-                self._spill(size)
+                if self._attached:  # it may have been asked just before it left that run
+                    self._spill(size)
             finally:
                 self._lock.release()
 

@@ -68,10 +68,10 @@ class SlotStore:
 
     def close(self) -> None:
         """Forget all rows and give everything back."""
-        keepers = self._account.ledger.keepers
-        if self._give_back in keepers:
-            keepers.remove(self._give_back)
         with self._lock:
+            keepers = self._account.ledger.keepers
+            if self._give_back in keepers:
+                keepers.remove(self._give_back)
             if self._shelf is not None:
                 self._shelf.close()
                 self._shelf = None

@@ -21,7 +21,12 @@ class AssertCardinality(Op):
     name = "assert_cardinality"
 
     def __post_init__(self) -> None:
-        checks.count(self.expected, "assert_cardinality(expected_cardinality=)", least=0, also=(INFINITE,))
+        checks.count(
+            self.expected,
+            "assert_cardinality(expected_cardinality=)",
+            least=0,
+            also={INFINITE: "ps.INFINITE"},
+        )
 
     def start(self, context: Context) -> Running:
         return RunningAssertCardinality(self, context)

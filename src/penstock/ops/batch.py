@@ -15,6 +15,7 @@ from penstock.graph import checks
 from penstock.graph.fingerprint import UNSEEN
 from penstock.graph.op import INFINITE, UNKNOWN, Op
 from penstock.graph.running import Context, Running
+from penstock.memory.ledger import fewer
 from penstock.ops.parts.assembly import Assembly
 
 
@@ -104,7 +105,7 @@ class RunningBatch(Running):
     def _keep(self, block: Block) -> None:
         if not self._begun.rows:
             one = -(-block.nbytes // block.rows)
-            self._context.account.need(one * self._op.size, f"Use a batch_size smaller than {self._op.size}.")
+            self._context.account.need(one * self._op.size, fewer("batch_size", one))
         self._begun.add(block)
 
     def _stack(self, block: Block) -> Block:
@@ -126,7 +127,7 @@ class RunningBatch(Running):
         first, size = self._seen, min(self._op.size, block.rows)
         self._seen += block.rows
         columns = [
-            stack_column(column, size, self._context.label, path, first)
+            stack_column(column, size, self._context, path, first)
             for column, path in zip(block.columns, block.structure.paths(), strict=True)
         ]
         return Block(block.structure, columns, block.rows // size)
@@ -136,7 +137,7 @@ class RunningBatch(Running):
         self._uneven = None
 
 
-def stack_column(column: Column, size: int, label: str, path: str, first: int) -> Column:
+def stack_column(column: Column, size: int, context: Context, path: str, first: int) -> Column:
     """Every `size` rows of a column as one row; `first` is the number of its first element."""
     if isinstance(column, DenseColumn):
         return DenseColumn(column.array.reshape(column.rows // size, size, *column.array.shape[1:]))
@@ -148,20 +149,20 @@ def stack_column(column: Column, size: int, label: str, path: str, first: int) -
         if odd.any():
             other = int(odd.argmax())
             raise DataError(
-                f"{label}: expected elements of one shape, but element{path} has shape "
+                f"{context.where}: expected elements of one shape, but element{path} has shape "
                 f"{tuple(shapes[0].tolist())} in element {first} and "
                 f"{tuple(shapes[other].tolist())} in element {first + other}. Use padded_batch "
                 f"or ragged_batch, or make the shapes equal with a map before the batch.",
-                op=label,
+                op=context.label,
                 number=first + other,
             )
         flat = column.values[column.offsets[0] : column.offsets[-1]]
         return DenseColumn(flat.reshape(column.rows // size, size, *shapes[0].tolist()))
     assert isinstance(column, ObjectColumn)
-    return _stack_objects(column, size, label, path, first)
+    return _stack_objects(column, size, context, path, first)
 
 
-def _stack_objects(column: ObjectColumn, size: int, label: str, path: str, first: int) -> Column:
+def _stack_objects(column: ObjectColumn, size: int, context: Context, path: str, first: int) -> Column:
     kinds: list[Any] = [
         (type(item), getattr(item, "dtype", None), getattr(item, "shape", None)) for item in column.array
     ]
@@ -169,10 +170,10 @@ def _stack_objects(column: ObjectColumn, size: int, label: str, path: str, first
     for i, kind in enumerate(kinds):
         if arrays and kind[1:] != kinds[0][1:]:
             raise DataError(
-                f"{label}: expected elements of one dtype and shape, but element{path} is "
+                f"{context.where}: expected elements of one dtype and shape, but element{path} is "
                 f"{kinds[0][1]} of shape {kinds[0][2]} in element {first} and {kind[1]} of shape "
                 f"{kind[2]} in element {first + i}. Make them equal with a map before the batch.",
-                op=label,
+                op=context.label,
                 number=first + i,
             )
     array = column.array.reshape(-1, size)

@@ -15,7 +15,7 @@ from penstock.graph.running import Context, Pipeline, Running
 from penstock.ops.batch import Batch
 from penstock.ops.padded_batch import PaddedBatch
 from penstock.ops.parts import padding
-from penstock.ops.parts.groups import Grouping, RunningGroups
+from penstock.ops.parts.groups import Grouping, RunningGroups, TooLongError
 from penstock.ops.parts.kept_rows import Wrap
 
 
@@ -76,6 +76,7 @@ class BucketBySequenceLength(Op):
             return Batch(inputs=(rows,), size=size, drop_remainder=drop, site=self.site)
         return PaddedBatch(
             inputs=(rows,),
+            given_name=self.called,
             size=size,
             padded_shapes=self._shapes(rows.spec, bucket),
             padding_values=self.padding_values,
@@ -96,11 +97,13 @@ class BucketBySequenceLength(Op):
         last = len(boundaries)
 
         def bucket_of(*parts: Any) -> int:
-            bucket = bisect.bisect(boundaries, self.element_length_func(*parts))
+            length = self.element_length_func(*parts)
+            bucket = bisect.bisect(boundaries, length)
             if self.pad_to_bucket_boundary and not self.no_padding and bucket == last:
-                raise ValueError(
-                    "with pad_to_bucket_boundary=True an element's length must be below the last "
-                    "of bucket_boundaries"
+                raise TooLongError(
+                    f"expected elements shorter than {boundaries[-1]}, the last of bucket_boundaries, with "
+                    f"pad_to_bucket_boundary=True, got one of length {length}. Filter longer ones out, or "
+                    f"add a boundary."
                 )
             return bucket
 

@@ -22,6 +22,7 @@ class ChooseFromDatasets(Op):
     stop_on_empty_dataset: bool = True
 
     name = "choose_from_datasets"
+    positional = ()
 
     def __post_init__(self) -> None:
         checks.flag(self.stop_on_empty_dataset, f"{self.name}(stop_on_empty_dataset=)")

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.blocks.block import Block
-from penstock.blocks.build import concat
 from penstock.blocks.spec import Spec
 from penstock.errors import ElementError
 from penstock.functions.nested import DatasetFunction
 from penstock.graph import checks
 from penstock.graph.op import UNKNOWN, Op
 from penstock.graph.running import Context, Input, Running
+from penstock.ops.parts.assembly import joined
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -68,7 +68,7 @@ class RunningFlatMap(Running):
             parts.append(block)
             have += block.rows
             size += block.nbytes
-        return concat(parts, self._context.empty) if parts else None
+        return joined(parts, self._context.empty) if parts else None
 
     def _next(self, rows: int) -> Block | None:
         while True:

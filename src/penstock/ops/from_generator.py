@@ -27,8 +27,16 @@ class FromGenerator(Op):
     signature: Spec | None = None
 
     name = "from_generator"
+    said_as = {"signature": "output_signature"}
 
     def __post_init__(self) -> None:
+        if isinstance(self.generator, Iterator) and not callable(self.generator):
+            name = getattr(self.generator, "__name__", "gen")
+            name = name if name.isidentifier() else "gen"
+            raise ArgumentTypeError(
+                f"from_generator(generator=) at {self.site}: expected a function that gives a new iterator "
+                f"each time, got {self.generator!r}. Pass the function {name}, not {name}()."
+            )
         checks.function(self.generator, "from_generator(generator=)")
         if not isinstance(self.args, tuple | list):
             raise ArgumentTypeError(
@@ -53,10 +61,10 @@ class RunningGenerator(Running):
 
     def __init__(self, op: FromGenerator, context: Context) -> None:
         self._op = op
-        self._label = context.label
+        self._label, self._where = context.label, context.where
         self._function = UserFunction(op.generator, op, context.label)
         structure = None if op.signature is None else op.signature.structure
-        self._made = Collector(context.label, context.block_bytes, structure)
+        self._made = Collector(context.label, context.block_bytes, structure, where=context.where)
         self._source: Iterator[Any] | None = None
         self._error: ElementError | None = None
         self._seen = 0
@@ -93,10 +101,12 @@ class RunningGenerator(Running):
             number = self._seen
             self._seen += 1
             if self._op.signature is None:
-                self._made.add(element, number)
+                leaves = self._made.leaves_of(element, number)
             else:
-                leaves = converted(element, self._op.signature, self._label, number)
-                self._made.add_leaves(leaves)
+                leaves = converted(element, self._op.signature, self._label, number, self._where)
+            del element  # a reference to it more, and its arrays would be copied
+            self._made.add(leaves)
+            del leaves
             if self._made.full:
                 return
 

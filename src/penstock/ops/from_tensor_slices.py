@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.blocks.block import Block
-from penstock.blocks.build import column_of_array
+from penstock.blocks.build import LeafError, as_leaf, column_of_array
 from penstock.blocks.columns import Column, DenseColumn
 from penstock.blocks.spec import Spec
-from penstock.blocks.structure import Structure
+from penstock.blocks.structure import Structure, structure_of
 from penstock.errors import ArgumentError, ArgumentTypeError
 from penstock.graph.op import Op, Traits
 from penstock.graph.running import Context, Running
+from penstock.graph.site import user_site
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -27,6 +29,18 @@ class FromTensorSlices(Op):
 
     name = "from_tensor_slices"
     traits = Traits(random_access=True)
+
+    @classmethod
+    def of(cls, tensors: Any) -> FromTensorSlices:
+        """The op of a user's nest of arrays."""
+        structure = structure_of(tensors, top=False)
+        arrays = []
+        for path, leaf in zip(structure.paths(), structure.flatten(tensors), strict=True):
+            try:
+                arrays.append(_array(leaf))
+            except LeafError as error:
+                raise ArgumentTypeError(f"{cls.name} at {user_site()}: element{path} is {error}.") from None
+        return cls(structure=structure, tensors=tuple(arrays))
 
     def __post_init__(self) -> None:
         if not self.tensors:
@@ -60,6 +74,26 @@ class FromTensorSlices(Op):
     def describe(self) -> str:
         shapes = ", ".join(f"{array.dtype}{list(array.shape)}" for array in self.tensors)
         return f"from_tensor_slices({shapes})"
+
+
+def _array(value: Any) -> NDArray[Any]:
+    """What is to be sliced, as an array; `LeafError` if it cannot be one."""
+    if isinstance(value, Iterator):
+        raise LeafError(
+            f"an iterator, {value!r}, not an array: use from_generator, with the function that makes it"
+        )
+    if isinstance(value, list) and any(isinstance(part, np.ndarray) for part in value):
+        shapes = {np.shape(part) for part in value}
+        if len(shapes) > 1:
+            raise LeafError(
+                f"a list of arrays of several shapes, {sorted(shapes)}: to slice them side by side, "
+                f"use a tuple (X, Y) instead of the list [X, Y]; for rows of several shapes, from_generator"
+            )
+    leaf = as_leaf(value)
+    if not isinstance(leaf, np.ndarray | np.generic | bytes | str):
+        what = "None" if leaf is None else f"of the type {type(leaf).__name__}"
+        raise LeafError(f"{what}, not an array: give arrays, lists, or dicts and tuples of them")
+    return np.asarray(leaf)
 
 
 class RunningSlices(Running):

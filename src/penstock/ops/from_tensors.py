@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from penstock.blocks.block import Block
-from penstock.blocks.build import column_of
+from penstock.blocks.build import LeafError, as_leaf, column_of
 from penstock.blocks.spec import Spec, spec_of
-from penstock.blocks.structure import Structure
+from penstock.blocks.structure import Structure, structure_of
 from penstock.errors import ArgumentTypeError
 from penstock.graph.op import Op
 from penstock.graph.running import Context, Running
+from penstock.graph.site import user_site
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -24,6 +25,18 @@ class FromTensors(Op):
     tensors: tuple[Any, ...] = field(repr=False)
 
     name = "from_tensors"
+
+    @classmethod
+    def of(cls, tensors: Any) -> FromTensors:
+        """The op of a user's nest of values."""
+        structure = structure_of(tensors, top=False)
+        leaves = []
+        for path, leaf in zip(structure.paths(), structure.flatten(tensors), strict=True):
+            try:
+                leaves.append(as_leaf(leaf))
+            except LeafError as error:
+                raise ArgumentTypeError(f"{cls.name} at {user_site()}: element{path} is {error}.") from None
+        return cls(structure=structure, tensors=tuple(leaves))
 
     def __post_init__(self) -> None:
         if not self.tensors:

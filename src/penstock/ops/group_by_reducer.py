@@ -120,7 +120,7 @@ class RunningGroupByReducer(Running):
         key = whole(self._key(element, number), "a key", self._key, number)
         state = self._states.get(key)
         if state is None:
-            state = Carry(self._init.call((np.int64(key),), number), self._context.label)
+            state = Carry(self._init.call((np.int64(key),), number), self._context.label, self._context.where)
         new = self._reduce.call((state.value, element), number)
         state.value = state.checked(new, number)
         self._states[key] = state
@@ -157,7 +157,9 @@ class RunningGroupByReducer(Running):
             leaves = [as_leaf(leaf) for leaf in self._structure.flatten(result)]
         except TypeError as error:
             label = self._context.label
-            message = f"{label}: the result for the key {key} is not like the one before: {error}."
+            message = (
+                f"{self._context.where}: the result for the key {key} is not like the one before: {error}."
+            )
             raise DataError(message, op=label, number=key) from None
         return self._structure.unflatten(leaves)
 

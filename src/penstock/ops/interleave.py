@@ -36,7 +36,9 @@ class Interleave(Op):
     def __post_init__(self) -> None:
         checks.function(self.function, "interleave(map_func=)")
         if self.cycle_length is not None:
-            checks.count(self.cycle_length, "interleave(cycle_length=)", least=1, also=(AUTOTUNE,))
+            checks.count(
+                self.cycle_length, "interleave(cycle_length=)", least=1, also={AUTOTUNE: "ps.AUTOTUNE"}
+            )
         if self.block_length is not None:
             checks.count(self.block_length, "interleave(block_length=)", least=1)
         if self.num_parallel_calls is not None:
@@ -44,7 +46,7 @@ class Interleave(Op):
                 self.num_parallel_calls,
                 "interleave(num_parallel_calls=)",
                 least=1,
-                also=(AUTOTUNE,),
+                also={AUTOTUNE: "ps.AUTOTUNE"},
             )
         if self.deterministic is not None:
             checks.flag(self.deterministic, "interleave(deterministic=)")

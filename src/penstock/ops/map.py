@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from penstock.blocks.block import Block
 from penstock.blocks.spec import Spec
@@ -16,7 +17,7 @@ from penstock.functions.function import UserFunction
 from penstock.functions.row_function import RowFunction
 from penstock.graph import checks
 from penstock.graph.op import Op, Traits
-from penstock.graph.running import Context, Running
+from penstock.graph.running import Context, Divisible, Done, Job, Running, Work
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,9 @@ class Map(Op):
     def __post_init__(self) -> None:
         checks.function(self.function, "map(map_func=)")
         if self.num_parallel_calls is not None:
-            checks.count(self.num_parallel_calls, "map(num_parallel_calls=)", least=1, also=(-1,))
+            checks.count(
+                self.num_parallel_calls, "map(num_parallel_calls=)", least=1, also={-1: "ps.AUTOTUNE"}
+            )
         if self.deterministic is not None:
             checks.flag(self.deterministic, "map(deterministic=)")
 
@@ -60,6 +63,14 @@ class Map(Op):
 
     def find_cardinality(self) -> int:
         return self.inputs[0].cardinality
+
+    @property
+    def divisible(self) -> bool:
+        return self._trial.pure
+
+    @property
+    def parallel_calls(self) -> int | None:
+        return self.num_parallel_calls
 
     @property
     def hoistable(self) -> bool:
@@ -77,8 +88,8 @@ class Map(Op):
         above = self.inputs[0].spec
         found = None if above is None else rows.find_spec(above)
         if found is None:
-            return _Trial(None, may_raise=True, way=rows.way)
-        return _Trial(found[0], may_raise=found[1], way=rows.way)
+            return _Trial(None, may_raise=True, way=rows.way, pure=not rows.why)
+        return _Trial(found[0], may_raise=found[1], way=rows.way, pure=not rows.why)
 
     def with_carried_numbers(self) -> Map:
         return _knowing(replace(self, carried=True), self._trial)
@@ -102,6 +113,8 @@ class _Trial:
     spec: Spec | None
     may_raise: bool
     way: str
+    pure: bool
+    """Whether it may be called over whole blocks, and in any order."""
 
 
 def _knowing(op: Map, trial: _Trial) -> Map:
@@ -110,7 +123,7 @@ def _knowing(op: Map, trial: _Trial) -> Map:
     return op
 
 
-class RunningMap(Running):
+class RunningMap(Divisible):
     """Numbers the rows and hands blocks to the function."""
 
     def __init__(self, op: Map, context: Context) -> None:
@@ -128,6 +141,7 @@ class RunningMap(Running):
         ]
         key = context.key(op.own_seed, explicit=False)
         functions.append(UserFunction(op.function, op, context.label, key))
+        self._functions = functions
         self._rows = RowFunction(functions, context.empty)
         self._rest: Block | None = None
         self._error: ElementError | None = None
@@ -149,16 +163,41 @@ class RunningMap(Running):
 
     def _apply(self, block: Block, rows: int) -> Block | None:
         part = block.slice(0, rows)
-        if self._carried and part.numbers is not None:
-            numbers = part.numbers
-        else:
-            numbers = np.arange(self._seen, self._seen + rows)
-        outcome = self._rows.apply(part, numbers, self._context.block_bytes)
+        outcome = self._rows.apply(part, self._numbers(part), self._context.block_bytes)
         self._seen += outcome.used
         self._error = outcome.error
         if outcome.used < block.rows:
             self._rest = block.slice(outcome.used, block.rows)
         return outcome.block
+
+    def _numbers(self, block: Block) -> NDArray[np.int64]:
+        if self._carried and block.numbers is not None:
+            return block.numbers
+        return np.arange(self._seen, self._seen + block.rows)
+
+    def next_job(self, rows: int) -> Job | None:
+        block = self._upstream.pull(rows)
+        if block is None:
+            return None
+        numbers = self._numbers(block)
+        self._seen += block.rows
+        return Job(block, numbers)
+
+    def worker(self) -> Work:
+        rows, room = RowFunction(self._functions, self._context.empty), self._context.block_bytes
+
+        def work(job: Job) -> Done:
+            block, numbers, results = job.block, job.numbers, list[Block | ElementError]()
+            while block.rows:
+                outcome = rows.apply(block, numbers, room)
+                results += [done for done in (outcome.block, outcome.error) if done is not None]
+                block = block.slice(outcome.used, block.rows)
+                numbers = numbers[outcome.used :]
+                if outcome.error is None and block.rows:
+                    return results, Job(block, numbers)
+            return results, None
+
+        return work
 
     def close(self) -> None:
         self._rest = None

@@ -14,6 +14,7 @@ from penstock.errors import ArgumentError, ArgumentTypeError, DataError
 from penstock.graph import checks
 from penstock.graph.op import INFINITE, Op
 from penstock.graph.running import Context, Running
+from penstock.memory.ledger import fewer
 from penstock.ops.batch import batched_cardinality
 from penstock.ops.parts import padding
 from penstock.ops.parts.gathered import Gathered
@@ -137,7 +138,7 @@ class RunningPaddedBatch(Running):
             gathered.move()
         if gathered.logged:
             # The batch will have no less than this: what cannot fit is told before all rows came.
-            self._need(sum(leaf.nbytes for leaf in self._leaves))
+            self._need(sum(leaf.nbytes for leaf in self._leaves), gathered.rows)
 
     def _new_leaves(self) -> list[PaddedLeaf]:
         return [PaddedLeaf(shape) for shape in self._shapes]
@@ -148,9 +149,9 @@ class RunningPaddedBatch(Running):
                 leaf.see(column, number)
             number += part.rows
 
-    def _need(self, size: int) -> None:
-        remedy = f"Use a batch_size smaller than {self._op.size}, or smaller padded_shapes."
-        self._context.account.need(size, remedy)
+    def _need(self, size: int, rows: int) -> None:
+        """Say that a batch of so many rows needs so many bytes."""
+        self._context.account.need(size, fewer("batch_size", -(-size // max(rows, 1))))
 
     def _batches(self, count: int) -> Block:
         if count > 1 and all(shape is not None and None not in shape for shape in self._shapes):
@@ -206,7 +207,7 @@ class RunningPaddedBatch(Running):
         gathered, structure = self._gathered, self._structure
         rest = [i for i, column in enumerate(columns) if column is None]
         size = sum(leaves[i].nbytes for i in rest)
-        self._need(size)
+        self._need(size, leaves[0].rows if leaves else 1)
         if parts and count == 1 and not gathered.fits(size):
             gathered.put_off(parts)
         laid = {i: leaves[i].begin(values[i], count, self._context.empty) for i in rest}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from penstock.blocks.spec import Spec
+from penstock.errors import ArgumentError
 from penstock.graph import checks
 from penstock.graph.op import AUTOTUNE, Op, Traits
 from penstock.graph.running import Context, Running
@@ -22,9 +23,12 @@ class Prefetch(Op):
 
     def __post_init__(self) -> None:
         if isinstance(self.buffer_size, str):
-            parse_bytes(self.buffer_size, self.fail("prefetch(buffer_size=)"))
+            if self.buffer_size.strip().upper() == "AUTOTUNE":
+                message = f"expected ps.AUTOTUNE itself, got the text {self.buffer_size!r}."
+                raise ArgumentError(f"prefetch(buffer_size=) at {self.site}: {message}")
+            parse_bytes(self.buffer_size, f"prefetch(buffer_size=) at {self.site}")
         else:
-            checks.count(self.buffer_size, "prefetch(buffer_size=)", least=0, also=(AUTOTUNE,))
+            checks.count(self.buffer_size, "prefetch(buffer_size=)", least=0, also={AUTOTUNE: "ps.AUTOTUNE"})
 
     @property
     def rows(self) -> int | None:

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from penstock.blocks.block import Block
-from penstock.blocks.build import concat
 from penstock.blocks.columns import DenseColumn
 from penstock.blocks.spec import Spec, TensorSpec
 from penstock.blocks.structure import Structure
@@ -16,7 +15,9 @@ from penstock.errors import ArgumentTypeError, DataError
 from penstock.graph import checks
 from penstock.graph.op import INFINITE, Op
 from penstock.graph.running import Context, Running
+from penstock.memory.ledger import fewer
 from penstock.ops.batch import batched_cardinality
+from penstock.ops.parts.assembly import joined
 from penstock.ops.parts.gathered import Gathered
 from penstock.ops.parts.laid import lay_part
 from penstock.ops.parts.ragged_leaf import LaidRagged, RaggedLeaf, ragged_depth
@@ -115,10 +116,10 @@ class RunningRaggedBatch(Running):
 
     def _begin(self, structure: Structure) -> None:
         self._structure = structure
-        spec, splits, label = self._op.inputs[0].spec, self._op.row_splits_dtype, self._context.label
+        spec, splits = self._op.inputs[0].spec, self._op.row_splits_dtype
         for i, path in enumerate(structure.paths()):
             leaf = None if spec is None else spec.leaves[i]
-            self._leaves.append(RaggedLeaf(leaf, splits, label, path))
+            self._leaves.append(RaggedLeaf(leaf, splits, self._context, path))
 
     def _move(self) -> None:
         """Put the rows at hand into the log."""
@@ -134,18 +135,19 @@ class RunningRaggedBatch(Running):
             number += part.rows
 
     def _need(self, size: int) -> None:
-        self._context.account.need(size, f"Use a batch_size smaller than {self._op.size}.")
+        rows = max(self._gathered.rows, 1)
+        self._context.account.need(size, fewer("batch_size", -(-size // rows)))
 
     def _join(self) -> Block:
         """The batch of the rows in parts."""
         first, rows = self._seen, self._gathered.rows
         self._seen += rows
         parts = self._gathered.cut(rows)
-        joined, block = len(parts) > 1, concat(parts, self._context.empty)
+        several, block = len(parts) > 1, joined(parts, self._context.empty)
         columns = []
         for leaf, column in zip(self._leaves, block.columns, strict=True):
             # A dense column is on the ledger already, and a `Ragged` is counted by itself.
-            own = joined and not isinstance(column, DenseColumn)
+            own = several and not isinstance(column, DenseColumn)
             columns.append(leaf.join(column, first, own=own))
         return Block(block.structure, columns, 1)
 

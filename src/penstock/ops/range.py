@@ -29,14 +29,26 @@ class Range(Op):
     dtype: np.dtype[Any]
 
     name = "range"
+    positional = ("start_at", "stop", "step")
+    said_as = {"dtype": "output_type"}
     traits = Traits(random_access=True)
 
     def __post_init__(self) -> None:
         if self.step == 0:
             raise ArgumentError(self.fail("expected a step other than 0, got 0."))
 
-    def start(self, context: Context) -> Running:  # noqa: ARG002
-        return RunningRange(self)
+    def arguments(self) -> dict[str, Any]:
+        said = super().arguments()
+        if self.step == 1:
+            del said["step"]
+            if self.start_at == 0:
+                del said["start_at"]
+        if self.dtype == np.int64:
+            del said["dtype"]
+        return said
+
+    def start(self, context: Context) -> Running:
+        return RunningRange(self, context.rows_for(self.dtype.itemsize))
 
     def find_spec(self) -> Spec:
         return Spec(LEAF, [TensorSpec((), self.dtype)])
@@ -61,13 +73,14 @@ def bounds_of(args: tuple[Any, ...]) -> tuple[int, int, int]:
 class RunningRange(Running):
     """Numbers made as they are asked for."""
 
-    def __init__(self, op: Range) -> None:
+    def __init__(self, op: Range, most: int) -> None:
         self._op = op
+        self._most = most
         self._at = 0
         self.size = op.cardinality
 
     def pull(self, rows: int) -> Block | None:
-        rows = min(rows, self.size - self._at)
+        rows = min(rows, self._most, self.size - self._at)
         if rows <= 0:
             return None
         op, first = self._op, self._at

@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 
 from penstock.blocks.block import Block
-from penstock.blocks.build import concat
 from penstock.blocks.columns import BytesColumn, Column, DenseColumn, ObjectColumn, RaggedColumn
 from penstock.blocks.spec import Spec
 from penstock.errors import ArgumentError
 from penstock.graph import checks
 from penstock.graph.op import UNKNOWN, Op
 from penstock.graph.running import Context, Running
+from penstock.memory.ledger import fewer
 from penstock.ops.batch import batched_spec, stack_column
+from penstock.ops.parts.assembly import joined
 from penstock.ops.unbatch import RunningUnbatch, batch_size, check_batches, row_spec
 
 
@@ -94,7 +95,7 @@ class RunningRebatch(Running):
                 return self._stack(self._cut(block, batches * size), size)
             if not self._have:
                 one = -(-block.nbytes // block.rows)
-                self._context.account.need(one * size, f"Use a batch_size smaller than {size}.")
+                self._context.account.need(one * size, fewer("batch_size", one))
             self._parts.append(self._cut(block, size - self._have))
             self._have += self._parts[-1].rows
             if self._have == size:
@@ -138,7 +139,7 @@ class RunningRebatch(Running):
 
     def _joined(self) -> Block:
         parts, self._parts = self._parts, []
-        return concat(parts, self._context.empty)
+        return joined(parts, self._context.empty)
 
     def _stack(self, block: Block, size: int) -> Block:
         first, batches = self._seen, block.rows // size
@@ -146,7 +147,7 @@ class RunningRebatch(Running):
         self._batch += batches
         self._have = 0
         columns = [
-            stack_column(column, size, self._context.label, path, first)
+            stack_column(column, size, self._context, path, first)
             for column, path in zip(block.columns, block.structure.paths(), strict=True)
         ]
         return Block(block.structure, columns, batches)

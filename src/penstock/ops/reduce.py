@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from penstock.blocks.block import Block
-from penstock.blocks.build import block_of
+from penstock.blocks.build import column_of
+from penstock.blocks.receive import own
 from penstock.blocks.spec import Spec
 from penstock.functions.function import user_function
 from penstock.graph import checks
@@ -24,6 +25,7 @@ class Reduce(Op):
     reduce_func: Callable[[Any, Any], Any]
 
     name = "reduce"
+    positional = ()
 
     def __post_init__(self) -> None:
         checks.function(self.reduce_func, "reduce(reduce_func=)")
@@ -45,7 +47,7 @@ class RunningReduce(Running):
         self._context = context
         self._upstream = context.input()
         self._function = user_function(op.reduce_func, op, context)
-        self._state = Carry(op.initial_state, context.label)
+        self._state = Carry(op.initial_state, context.label, context.where, context.account)
         self._ask = 1
         self._seen = 0
         self._given = False
@@ -60,7 +62,14 @@ class RunningReduce(Running):
                 number = self._seen
                 self._seen += 1
                 new = self._function.call((self._state.value, element), number)
-                self._state.value = self._state.checked(new, number)
+                self._state.keep(self._state.checked(new, number))
+                del new
             del block  # its memory is free for the next one
         self._given = True
-        return block_of(self._state.structure, [self._state.value])
+        leaves = self._state.structure.flatten(self._state.value)
+        self._state.drop()  # the engine counts the block
+        own(leaves)
+        return Block(self._state.structure, [column_of([leaf]) for leaf in leaves], 1)
+
+    def close(self) -> None:
+        self._state.drop()

@@ -21,7 +21,7 @@ class Repeat(Op):
 
     def __post_init__(self) -> None:
         if self.count is not None:
-            checks.count(self.count, "repeat(count=)", least=0, also=(-1,))
+            checks.count(self.count, "repeat(count=)", least=0, also={-1: "-1"})
 
     def start(self, context: Context) -> Running:
         return RunningRepeat(self, context)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,12 +27,13 @@ class SampleFromDatasets(Op):
     """
 
     weights: tuple[float, ...] | None = None
-    varying: bool = False
+    varying: bool = field(default=False, repr=False)
     seed: int | None = None
     stop_on_empty_dataset: bool = False
     rerandomize_each_iteration: bool | None = None
 
     name = "sample_from_datasets"
+    positional = ()
 
     def __post_init__(self) -> None:
         checks.seed(self.seed, f"{self.name}(seed=)")

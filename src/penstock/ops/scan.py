@@ -25,6 +25,7 @@ class Scan(Op):
     scan_func: Callable[[Any, Any], Any]
 
     name = "scan"
+    positional = ()
     traits = Traits(one_to_one=True)
 
     def __post_init__(self) -> None:
@@ -44,11 +45,11 @@ class RunningScan(Running):
     """Calls row by row, since each call needs the state that the one before it left."""
 
     def __init__(self, op: Scan, context: Context) -> None:
-        self._label = context.label
+        self._label, self._where = context.label, context.where
         self._upstream = context.input()
         self._function = user_function(op.scan_func, op, context)
-        self._state = Carry(op.initial_state, context.label)
-        self._made = Collector(context.label, context.block_bytes)
+        self._state = Carry(op.initial_state, context.label, context.where, context.account)
+        self._made = Collector(context.label, context.block_bytes, where=context.where)
         self._rest: Block | None = None
         self._error: ElementError | None = None
         self._seen = 0
@@ -78,11 +79,14 @@ class RunningScan(Running):
             try:
                 state, output = self._call(element, number)
                 state = self._state.checked(state, number)
-                self._made.add(output, number)
-                self._state.value = state
+                leaves = self._made.leaves_of(output, number)
             except ElementError as error:
                 self._error = error.with_traceback(None)  # its frames hold blocks
                 return used
+            self._state.keep(state)
+            del state, output  # a reference more, and the output's arrays would be copied
+            self._made.add(leaves)
+            del leaves
             if self._made.full:
                 return used
         return block.rows
@@ -91,7 +95,7 @@ class RunningScan(Running):
         result = self._function.call((self._state.value, element), number)
         if not isinstance(result, tuple | list) or len(result) != 2:
             raise DataError(
-                f"{self._label}: expected the function to return a pair of the new state and the "
+                f"{self._where}: expected the function to return a pair of the new state and the "
                 f"output, got {result!r} for element {number}.",
                 op=self._label,
                 number=number,
@@ -100,3 +104,4 @@ class RunningScan(Running):
 
     def close(self) -> None:
         self._rest = self._error = None
+        self._state.drop()

@@ -22,6 +22,7 @@ class Shard(Op):
     index: int
 
     name = "shard"
+    positional = ("num_shards", "index")
 
     def __post_init__(self) -> None:
         checks.count(self.num_shards, "shard(num_shards=)", least=1)

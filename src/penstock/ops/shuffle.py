@@ -17,6 +17,7 @@ from penstock.graph.op import INFINITE, UNKNOWN, Op, Traits
 from penstock.graph.running import Context, Running
 from penstock.kernels.order import Drain
 from penstock.memory.slots import SlotStore
+from penstock.ops.parts.assembly import is_locked
 from penstock.ops.parts.reservoir import Reservoir
 from penstock.options import parse_bytes
 
@@ -43,9 +44,15 @@ class Shuffle(Op):
 
     def __post_init__(self) -> None:
         if isinstance(self.buffer_size, str):
-            parse_bytes(self.buffer_size, self.fail("shuffle(buffer_size=)"))
+            parse_bytes(self.buffer_size, f"shuffle(buffer_size=) at {self.site}")
         elif self.buffer_size is not None:
-            checks.count(self.buffer_size, "shuffle(buffer_size=)", least=1, also=(UNKNOWN,))
+            checks.count(
+                self.buffer_size,
+                "shuffle(buffer_size=)",
+                least=1,
+                also={UNKNOWN: "ps.UNKNOWN"},
+                words=" or None for the whole",
+            )
         checks.seed(self.seed, "shuffle(seed=)")
         checks.flag(self.reshuffle_each_iteration, "shuffle(reshuffle_each_iteration=)")
         if self.rows is None and self.bytes is None and self.inputs[0].cardinality == INFINITE:
@@ -130,6 +137,7 @@ class RunningIndexShuffle(Running):
     def __init__(self, op: Shuffle, context: Context, key: int) -> None:
         self._upstream = context.input()
         self._rows_for = context.rows_for
+        self._empty = context.empty
         self._numbered = op.numbered
         self._size = self._upstream.size
         self._at = 0
@@ -157,6 +165,9 @@ class RunningIndexShuffle(Running):
         if len(index) == 0:
             return None
         block = self._upstream.gather(index)
+        if any(map(is_locked, block.columns)):
+            # Rows that happen to lie in a row come as a view: as all others, they are to be a copy.
+            block = block.take(np.arange(block.rows), self._empty)
         self._most = min(2 * max(self._most, rows), self._rows_for(block.nbytes // block.rows))
         if self._numbered:
             block = Block(block.structure, block.columns, block.rows, index)

@@ -22,7 +22,7 @@ class Skip(Op):
     name = "skip"
 
     def __post_init__(self) -> None:
-        checks.count(self.count, "skip(count=)", least=0, also=(-1,))
+        checks.count(self.count, "skip(count=)", least=0, also={-1: "-1"})
 
     def start(self, context: Context) -> Running:
         return RunningSkip(self, context)

@@ -20,7 +20,7 @@ class Take(Op):
     name = "take"
 
     def __post_init__(self) -> None:
-        checks.count(self.count, "take(count=)", least=0, also=(-1,))
+        checks.count(self.count, "take(count=)", least=0, also={-1: "-1"})
 
     def start(self, context: Context) -> Running:
         return RunningTake(self, context)

@@ -78,7 +78,7 @@ class RunningUnbatch(Running):
     """Takes blocks of batches apart: dense columns by a reshape, without a copy."""
 
     def __init__(self, context: Context) -> None:
-        self._label = context.label
+        self._label, self._where = context.label, context.where
         self._upstream = context.input()
         self._rest: Block | None = None
         self._batches: Block | None = None
@@ -127,7 +127,7 @@ class RunningUnbatch(Running):
         else:
             found = {f"element{path}": size for path, size in zip(paths, sizes, strict=True)}
             why = f"expected first axes of one length, got {found}"
-        return DataError(f"{self._label}: {why} in element {number}.", op=self._label, number=number)
+        return DataError(f"{self._where}: {why} in element {number}.", op=self._label, number=number)
 
     def close(self) -> None:
         self._rest = self._batches = self._error = None

@@ -93,7 +93,8 @@ class RunningUnique(Running):
             except TypeError as error:
                 label = self._context.label
                 self._error = DataError(
-                    f"{label}: expected leaves that can be hashed, got element {number}: {error}.",
+                    f"{self._context.where}: expected leaves that can be hashed, got element {number}: "
+                    f"{error}.",
                     op=label,
                     number=number,
                 )

@@ -69,6 +69,7 @@ def scope_for(seed: int | None) -> Scope:
         raise ArgumentError(
             "ps.random: expected to be called by a function that a dataset runs, as in "
             "ds.map(function), where the element tells which random numbers to draw. "
-            "Outside of one, give a seed: ps.random.uniform(seed=1)."
+            "Outside of one, give a seed, to ps.random and to the random functions of ps.image: "
+            "ps.random.uniform(seed=1), ps.image.random_flip_left_right(image, seed=1)."
         )
     return Scope(mix(seed), 0)

@@ -8,6 +8,7 @@ from penstock.blocks.spec import Spec
 from penstock.graph.op import INFINITE, UNKNOWN
 from penstock.graph.plan import Node, Plan
 from penstock.memory.sizes import show_bytes
+from penstock.report.table import counted
 
 
 class Explanation(str):
@@ -35,8 +36,8 @@ def explain(plan: Plan, budget: int) -> Explanation:
     lines = [f"budget {show_bytes(budget)}, blocks of about {show_bytes(plan.block_bytes)}", ""]
     lines.append("declared:")
     lines += _tree(plan.declared, labels)
-    lines += ["", "runs as:"]
-    lines += _tree(plan.root, labels)
+    runs = _tree(plan.root, labels)
+    lines += ["", "runs as declared"] if runs == lines[3:] else ["", "runs as:", *runs]
     lines += ["", "because:"] if plan.changes else []
     lines += [f"  {change}" for change in plan.changes]
     data = {
@@ -54,7 +55,7 @@ def _tree(node: Node, labels: dict[int, str], depth: int = 1) -> list[str]:
     lines = []
     for i, above in enumerate(node.inputs):
         lines += _tree(above, labels, depth + (i > 0 or len(node.inputs) > 1))
-    facts = [_count(node.op.cardinality), _element(node.op.spec)]
+    facts = [_count(node.op.cardinality), _element(_spec(node))]
     ways = node.op.ways()
     lines.append(
         "  " * depth
@@ -64,20 +65,26 @@ def _tree(node: Node, labels: dict[int, str], depth: int = 1) -> list[str]:
     return lines
 
 
+def _spec(node: Node) -> Spec | None:
+    """What the op gives at its place in the plan: a shuffle that was moved gives what it now gets."""
+    return _spec(node.inputs[0]) if node.op.traits.reorders else node.op.spec
+
+
 def _node(node: Node, labels: dict[int, str]) -> dict[str, Any]:
+    spec = _spec(node)
     return {
         "op": labels.get(node.index, node.op.name),
         "declared": node.op.describe(),
         "line": node.op.site,
         "elements": node.op.cardinality,
-        "element_bytes": node.op.spec.row_bytes if node.op.spec else None,
+        "element_bytes": spec.row_bytes if spec else None,
         "runs": node.op.ways(),
     }
 
 
 def _count(cardinality: int) -> str:
     words = {INFINITE: "endless", UNKNOWN: "length unknown"}
-    return words.get(cardinality, f"{cardinality:,} elements")
+    return words.get(cardinality, counted(cardinality))
 
 
 def _element(spec: Spec | None) -> str:

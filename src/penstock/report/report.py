@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.memory.sizes import show_bytes
-from penstock.report.table import table
+from penstock.report.table import counted, table
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,8 @@ class Report:
     """Who refers to lent elements, in the user's words."""
     idle: int
     """Bytes in buffers that wait for their next use."""
+    idle_peak: int
+    """Bytes in such buffers at most."""
     ops: tuple[OpReport, ...]
     changes: tuple[str, ...]
     """What the optimizer did."""
@@ -61,16 +63,23 @@ class Report:
             ]
             for op in self.ops
         ]
-        rows.append(["idle buffers", "", show_bytes(self.idle), "", ""])
-        rows.append(["all", "", show_bytes(self.held), show_bytes(self.peak), f"{self.seconds:.3f} s"])
+        rows.append(["idle buffers", "", show_bytes(self.idle), show_bytes(self.idle_peak), ""])
+        # Not the sum of the column: the ops do not hold their most at the same time.
+        rows.append(
+            ["all at one time", "", show_bytes(self.held), show_bytes(self.peak), f"{self.seconds:.3f} s"]
+        )
         lines = [table(["op", "elements", "held now", "at most", "time"], rows)]
-        share = 100 * self.peak / self.budget
-        lines.append(f"budget {show_bytes(self.budget)}, at most {share:.0f}% of it used")
+        lines.append(f"budget {show_bytes(self.budget)}, at most {self._share()} of it used at one time")
         if self.lent_elements:
-            lines.append(f"lent to the user: {self.lent_elements:,} elements, {show_bytes(self.lent_bytes)}")
+            lent = counted(self.lent_elements)
+            lines.append(f"lent to the user: {lent}, {show_bytes(self.lent_bytes)}")
         lines += [f"  kept by {holder}" for holder in self.holders]
         for op in self.ops:
             if op.failed:
-                lines.append(f"{op.name}: {op.failed:,} elements failed")
+                lines.append(f"{op.name}: {counted(op.failed)} failed")
             lines += [f"{op.name}: {note}" for note in op.notes]
         return "\n".join(lines)
+
+    def _share(self) -> str:
+        share = 100 * self.peak / self.budget
+        return "<1%" if 0 < share < 1 else f"{share:.0f}%"

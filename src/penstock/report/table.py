@@ -5,6 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 
+def counted(elements: int) -> str:
+    """A number of elements, in words.
+
+    >>> counted(1), counted(2000)
+    ('1 element', '2,000 elements')
+    """
+    return f"{elements:,} element{'' if elements == 1 else 's'}"
+
+
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Columns lined up: the first to the left, the others to the right.
 

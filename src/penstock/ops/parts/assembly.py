@@ -2,15 +2,52 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from numpy.typing import NDArray
 
 from penstock.blocks.block import Block
 from penstock.blocks.build import concat
-from penstock.blocks.columns import DenseColumn
+from penstock.blocks.columns import Column, DenseColumn, RaggedColumn
 from penstock.blocks.structure import Structure
 from penstock.kernels.spans import Empty
+
+
+def is_locked(column: Column) -> bool:
+    """Whether the rows are read-only: views of the user's own arrays, or of a cache."""
+    if isinstance(column, DenseColumn):
+        return not column.array.flags.writeable
+    return isinstance(column, RaggedColumn) and not column.values.flags.writeable
+
+
+def lock(column: Column) -> None:
+    """Make the rows read-only: what is made of read-only rows is so, whether it was copied or not."""
+    if isinstance(column, DenseColumn):
+        column.array = read_only(column.array)
+    elif isinstance(column, RaggedColumn):
+        column.values = read_only(column.values)
+
+
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """A view of an array that cannot be written to."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def joined(parts: Sequence[Block], empty: Empty) -> Block:
+    """The rows of several blocks in one, read-only where any of them are."""
+    return locked_like(parts, concat(parts, empty))
+
+
+def locked_like(parts: Sequence[Block], block: Block) -> Block:
+    """The block that was made of `parts`, with each column read-only where it is so in any of them."""
+    if len(parts) > 1:
+        for i, column in enumerate(block.columns):
+            if any(is_locked(part.columns[i]) for part in parts):
+                lock(column)
+    return block
 
 
 class Assembly:
@@ -26,6 +63,7 @@ class Assembly:
         self._structure: Structure | None = None
         self._outs: list[NDArray[Any]] | None = None
         self._parts: list[Block] = []
+        self._locked: list[bool] = []
         self.rows = 0
 
     def add(self, block: Block) -> None:
@@ -35,6 +73,9 @@ class Assembly:
         if self._outs is not None and not self._fits(block):
             self._parts = [self._placed()]
             self._outs = None
+        self._locked = [
+            locked or is_locked(column) for locked, column in zip(self._locked, block.columns, strict=True)
+        ]
         if self._outs is None:
             self._parts.append(block)
         else:
@@ -45,6 +86,7 @@ class Assembly:
 
     def _begin(self, block: Block) -> None:
         self._structure = block.structure
+        self._locked = [False] * len(block.columns)
         arrays = [column.array for column in block.columns if isinstance(column, DenseColumn)]
         if len(arrays) == len(block.columns):
             self._outs = [self._empty((self._size, *array.shape[1:]), array.dtype) for array in arrays]
@@ -66,6 +108,9 @@ class Assembly:
     def take(self) -> Block:
         """The rows so far, in one block; the next rows begin another."""
         block = concat(self._parts, self._empty) if self._outs is None else self._placed()
+        for locked, column in zip(self._locked, block.columns, strict=True):
+            if locked:
+                lock(column)
         self.clear()
         return block
 

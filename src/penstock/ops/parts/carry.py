@@ -4,39 +4,73 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.blocks.build import as_leaf
+import numpy as np
+
+from penstock.blocks.build import LeafError, as_leaf
+from penstock.blocks.columns import size_of
 from penstock.blocks.spec import dtype_name, spec_of
 from penstock.blocks.structure import structure_of
-from penstock.errors import DataError
+from penstock.errors import ArgumentTypeError, DataError
+from penstock.memory.ledger import Account
 
 
 class Carry:
     """A state whose structure and dtypes stay those of the initial one."""
 
-    def __init__(self, initial: Any, label: str) -> None:
+    def __init__(self, initial: Any, label: str, where: str, account: Account | None = None) -> None:
         self._label = label
+        self._where = where
+        self._account = account
+        self._size = 0
         self.structure = structure_of(initial, top=False)
-        leaves = [as_leaf(leaf) for leaf in self.structure.flatten(initial)]
+        try:
+            leaves = [as_leaf(leaf) for leaf in self.structure.flatten(initial)]
+        except LeafError as error:
+            raise ArgumentTypeError(f"{where}: the initial state has {error}.") from None
+        # The function may change its state in place; the user's arrays are for the next epoch too.
+        leaves = [leaf.copy() if isinstance(leaf, np.ndarray) else leaf for leaf in leaves]
         self._dtypes = [spec_of(leaf).dtype for leaf in leaves]
         self.value = self.structure.unflatten(leaves)
+        self.keep(self.value)
+
+    def keep(self, value: Any) -> None:
+        """Make `value`, which has been checked, the state, and its bytes the account's."""
+        self.value = value
+        if self._account is None:
+            return
+        size = sum(map(size_of, self.structure.flatten(value)))
+        if size > self._size:
+            self._account.require(size - self._size, "Carry a smaller state.")
+        elif size < self._size:
+            self._account.release(self._size - size)
+        self._size = size
+
+    def drop(self) -> None:
+        """Let go of the state."""
+        self.value = None
+        if self._account is not None:
+            self._account.release(self._size)
+            self._size = 0
 
     def checked(self, new: Any, number: int) -> Any:
-        """The next state, fit to be the `value`; `DataError` if it is not like the initial one."""
+        """The next state, fit to be kept; `DataError` if it is not like the initial one."""
         try:
             leaves = [as_leaf(leaf) for leaf in self.structure.flatten(new)]
+        except LeafError as error:
+            message = f"{self._where}: the new state for element {number} has {error}."
+            raise DataError(message, op=self._label, number=number) from None
         except TypeError as error:
             raise self._wrong(f"{error}", number) from None
-        for path, leaf, dtype in zip(self.structure.paths(), leaves, self._dtypes, strict=True):
-            came = spec_of(leaf).dtype
-            if came != dtype:
-                raise self._wrong(
-                    f"expected {dtype_name(dtype)} at state{path}, got {dtype_name(came)}", number
-                )
+        for i, leaf in enumerate(leaves):
+            came = leaf.dtype if isinstance(leaf, np.generic) else spec_of(leaf).dtype
+            if came != self._dtypes[i]:
+                wanted, path = dtype_name(self._dtypes[i]), self.structure.paths()[i]
+                raise self._wrong(f"expected {wanted} at state{path}, got {dtype_name(came)}", number)
         return self.structure.unflatten(leaves)
 
     def _wrong(self, why: str, number: int) -> DataError:
         return DataError(
-            f"{self._label}: the new state for element {number} is not like the initial state: "
+            f"{self._where}: the new state for element {number} is not like the initial state: "
             f"{why}. Give the initial state the dtypes that the function returns.",
             op=self._label,
             number=number,

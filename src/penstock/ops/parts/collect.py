@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.blocks.block import Block
-from penstock.blocks.build import as_leaf, column_of
+from penstock.blocks.build import LeafError, as_leaf, column_of
 from penstock.blocks.columns import size_of
+from penstock.blocks.receive import own
 from penstock.blocks.structure import Structure, structure_of
 from penstock.errors import DataError
 
@@ -14,32 +15,40 @@ from penstock.errors import DataError
 class Collector:
     """Takes elements until they fill a block. The first one settles the structure of all."""
 
-    def __init__(self, label: str, room: int, structure: Structure | None = None) -> None:
+    def __init__(self, label: str, room: int, structure: Structure | None = None, *, where: str) -> None:
         self._label = label
+        self._where = where
         self._room = room
         self._structure = structure
         self._rows: list[list[Any]] = []
         self._size = 0
 
-    def add(self, element: Any, number: int) -> None:
-        """Take an element; `DataError` if it has another structure than those before it."""
+    def leaves_of(self, element: Any, number: int) -> list[Any]:
+        """The leaves of an element; `DataError` if it has another structure than those before it."""
         structure = self._structure or structure_of(element)
         try:
             leaves = [as_leaf(leaf) for leaf in structure.flatten(element)]
             if any(isinstance(leaf, tuple | dict) for leaf in leaves):
                 raise TypeError(f"expected the structure {structure}, got {structure_of(element)}")
+        except LeafError as error:
+            message = f"{self._where}: element {number} has {error}."
+            raise DataError(message, op=self._label, number=number) from None
         except TypeError as error:
             raise DataError(
-                f"{self._label}: element {number} is not like those before it: {error}. "
+                f"{self._where}: element {number} is not like those before it: {error}. "
                 f"Make every element of one structure.",
                 op=self._label,
                 number=number,
             ) from None
         self._structure = structure
-        self.add_leaves(leaves)
+        return leaves
 
-    def add_leaves(self, leaves: list[Any]) -> None:
-        """Take an element whose leaves have been checked."""
+    def add(self, leaves: list[Any]) -> None:
+        """Take an element by its leaves, which have been checked; nobody else has the list.
+
+        Arrays that others can reach are copied, so the caller first lets go of the element.
+        """
+        own(leaves)
         self._rows.append(leaves)
         self._size += sum(map(size_of, leaves))
 

@@ -12,6 +12,7 @@ from penstock.blocks.build import concat
 from penstock.errors import ElementError
 from penstock.graph.running import Running
 from penstock.kernels.spans import Empty, offsets_of
+from penstock.ops.parts.assembly import locked_like
 
 
 class Feed:
@@ -94,5 +95,5 @@ def merged(
     index = np.repeat(bases[which] + starts - places[:-1], counts)
     index += np.arange(places[-1])
     # Blocks that are already in order are joined in one go, without a gather after it.
-    joined = concat(blocks, empty)
-    return joined if (np.diff(index) == 1).all() else joined.take(index, empty)
+    rows = concat(blocks, empty)
+    return locked_like(blocks, rows if (np.diff(index) == 1).all() else rows.take(index, empty))

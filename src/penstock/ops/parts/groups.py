@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.blocks.block import Block
-from penstock.errors import ElementError
+from penstock.errors import DataError, ElementError
 from penstock.functions.function import user_function
 from penstock.functions.nested import DatasetFunction
 from penstock.graph.op import Op
@@ -31,6 +31,10 @@ class Grouping:
     wrap: Wrap
     least: int
     """No group is full with fewer rows."""
+
+
+class TooLongError(ValueError):
+    """A key function of Penstock's own says that the element is at fault, and why."""
 
 
 class Group:
@@ -106,7 +110,7 @@ class RunningGroups(Running):
                 key = whole(self._key(element, number), "a key", self._key, number)
                 group = self._group(key, number)
             except ElementError as error:
-                self._error = error
+                self._error = self._explained(error)
                 break
             places.setdefault(key, []).append(used - 1)
             group.count += 1
@@ -118,6 +122,15 @@ class RunningGroups(Running):
             self._groups[key].kept.log.append(_rows(block, np.array(at, np.int64)))
         if used < block.rows:
             self._rest = block.slice(used, block.rows)
+
+    def _explained(self, error: ElementError) -> ElementError:
+        cause = error.__cause__
+        if not isinstance(cause, TooLongError):
+            return error
+        label = self._context.label
+        return DataError(
+            f"{self._context.where}: element {error.number}: {cause}", op=label, number=error.number
+        )
 
     def _group(self, key: int, number: int) -> Group:
         group = self._groups.get(key)

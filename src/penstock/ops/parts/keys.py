@@ -34,7 +34,7 @@ def whole(
 
 def _wrong(expected: str, value: Any, function: UserFunction, number: int) -> DataError:
     return DataError(
-        f"{function.label}: the function was expected to return {expected}, got {value!r} for "
+        f"{function.where}: the function was expected to return {expected}, got {value!r} for "
         f"element {number}.",
         op=function.label,
         number=number,

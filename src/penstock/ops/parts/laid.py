@@ -13,6 +13,7 @@ from penstock.blocks.build import column_of_array
 from penstock.blocks.columns import BytesColumn, Column
 from penstock.kernels.spans import Empty
 from penstock.ops.parts import padding
+from penstock.ops.parts.assembly import lock
 
 
 class Laid(Protocol):
@@ -34,7 +35,9 @@ def lay_part(laid: Sequence[Laid], part: Block) -> None:
 class LaidArray:
     """Rows of any shapes in one array, padded."""
 
-    def __init__(self, out: NDArray[Any], value: Any, count: int) -> None:
+    def __init__(self, out: NDArray[Any], value: Any, count: int, *, locked: bool = False) -> None:
+        """`locked` says that the batch is read-only, since some of its rows are."""
+        self._locked = locked
         self._out = out
         self._value = value
         self._count = count
@@ -47,7 +50,10 @@ class LaidArray:
 
     def column(self) -> Column:
         out, count = self._out, self._count
-        return column_of_array(out.reshape(count, len(out) // count, *out.shape[1:]))
+        column = column_of_array(out.reshape(count, len(out) // count, *out.shape[1:]))
+        if self._locked:
+            lock(column)
+        return column
 
 
 class LaidStrings:

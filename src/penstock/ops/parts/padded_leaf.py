@@ -12,6 +12,7 @@ from penstock.blocks.columns import BytesColumn, Column, DenseColumn
 from penstock.blocks.spec import BYTES, TEXT, dtype_name
 from penstock.kernels.spans import Empty
 from penstock.ops.parts import padding
+from penstock.ops.parts.assembly import is_locked
 from penstock.ops.parts.laid import Laid, LaidArray, LaidStrings
 
 STRINGS = (BYTES, TEXT)
@@ -28,6 +29,7 @@ class PaddedLeaf:
         self._over: tuple[int, tuple[int, ...]] | None = None
         self._string_bytes = 0
         self._string_shapes: set[tuple[int, ...] | None] = set()  # None where they lie in no order
+        self._locked = False
         self.rows = 0
 
     def see(self, column: Column, number: int) -> None:
@@ -35,6 +37,7 @@ class PaddedLeaf:
         dtype = padding.dtype_of(column)
         self._dtypes.add(dtype)
         self.rows += column.rows
+        self._locked = self._locked or is_locked(column)
         if dtype in STRINGS:
             self._see_strings(column)
         try:
@@ -124,7 +127,7 @@ class PaddedLeaf:
             shape, text = (self.rows // count, *target), self.dtype == TEXT
             return LaidStrings(self._string_bytes, shape, empty, text=text)
         dtype = np.dtype(object) if isinstance(value, bytes | str) else np.asarray(value).dtype
-        return LaidArray(empty((self.rows, *target), dtype), value, count)
+        return LaidArray(empty((self.rows, *target), dtype), value, count, locked=self._locked)
 
     def uncopied(self, leaf: Sequence[Column], count: int) -> Column | None:
         """The batches where nothing, or only strings, have to be laid for them."""

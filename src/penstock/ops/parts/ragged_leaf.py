@@ -13,8 +13,10 @@ from penstock.blocks.columns import BytesColumn, Column, DenseColumn, ObjectColu
 from penstock.blocks.ragged import Ragged, ragged_of
 from penstock.blocks.spec import TensorSpec
 from penstock.errors import DataError
+from penstock.graph.running import Context
 from penstock.kernels.spans import Empty
 from penstock.ops.batch import stack_column
+from penstock.ops.parts.assembly import is_locked, read_only
 from penstock.ops.parts.laid import Laid, LaidArray, LaidStrings
 
 Shape = tuple[int, ...]
@@ -32,16 +34,19 @@ def ragged_depth(leaf: TensorSpec | None, rank: int) -> int:
 class RaggedLeaf:
     """One leaf: a batch of few rows is joined at once, one of many is measured and then laid."""
 
-    def __init__(self, spec: TensorSpec | None, splits_dtype: np.dtype[Any], label: str, path: str) -> None:
+    def __init__(
+        self, spec: TensorSpec | None, splits_dtype: np.dtype[Any], context: Context, path: str
+    ) -> None:
         self._spec = spec
         self._splits_dtype = splits_dtype
-        self._label = label
+        self._context = context
         self._path = path
         self.forget()
 
     def forget(self) -> None:
         """Begin another batch."""
         self._kinds: set[Any] = set()
+        self._locked = False
         self._bytes = 0  # of the rows; of strings without their offsets
         self._items = 0
         self._rows = 0
@@ -53,6 +58,7 @@ class RaggedLeaf:
     def see(self, column: Column, number: int) -> None:
         """Note the rows of a column, the first of which is element `number`."""
         self._rows += column.rows
+        self._locked = self._locked or is_locked(column)
         if isinstance(column, DenseColumn | RaggedColumn):
             self._see_arrays(as_ragged(column), number)
         elif isinstance(column, BytesColumn) and column.shape == ():
@@ -108,7 +114,7 @@ class RaggedLeaf:
             raise self._uneven(self._shape, shape, number)
         shapes = np.array([self._shape] * (number - first) + [shape], np.int64)
         nothing = RaggedColumn(np.empty(0), np.zeros(len(shapes) + 1, np.int64), shapes)
-        stack_column(nothing, len(shapes), self._label, self._path, first)
+        stack_column(nothing, len(shapes), self._context, self._path, first)
 
     def begin(self, empty: Empty, first: int) -> Laid:
         """Take the memory for the batch of these rows."""
@@ -119,20 +125,22 @@ class RaggedLeaf:
             return LaidStrings(self._bytes, (self._rows,), empty, text=kind)
         dtype, _ = kind
         if not self._depth:
-            return LaidArray(empty((self._rows, *self._shape), dtype), dtype.type(), 1)
+            out = empty((self._rows, *self._shape), dtype)
+            return LaidArray(out, dtype.type(), 1, locked=self._locked)
         splits = [empty(rows + 1, self._splits_dtype) for rows in self._levels]
-        return LaidRagged(empty(self._items, dtype), splits, self._shape[self._depth :])
+        inner = self._shape[self._depth :]
+        return LaidRagged(empty(self._items, dtype), splits, inner, locked=self._locked)
 
     def join(self, column: Column, first: int, *, own: bool) -> Column:
         """The batch of the rows of one column; `own` says that nobody else has its memory."""
-        label, path = self._label, self._path
+        context, path = self._context, self._path
         flat_and_shapes = _flat(column, own=own)
         if flat_and_shapes is None:
-            return stack_column(column, column.rows, label, path, first)
+            return stack_column(column, column.rows, context, path, first)
         flat, shapes = flat_and_shapes
         depth = ragged_depth(self._spec, shapes.shape[1])
         if depth == 0:
-            return stack_column(column, column.rows, label, path, first)
+            return stack_column(column, column.rows, context, path, first)
         odd = (shapes[:, depth:] != shapes[0, depth:]).any(axis=1)
         if odd.any():
             row = int(odd.argmax())
@@ -142,10 +150,10 @@ class RaggedLeaf:
 
     def _uneven(self, expected: Shape, came: Shape, number: int) -> DataError:
         return DataError(
-            f"{self._label}: expected elements whose shapes end in "
+            f"{self._context.where}: expected elements whose shapes end in "
             f"{list(expected[self._depth :])}, got the shape {came} at element{self._path} of "
             f"element {number}.",
-            op=self._label,
+            op=self._context.label,
             number=number,
         )
 
@@ -153,7 +161,10 @@ class RaggedLeaf:
 class LaidRagged:
     """Arrays end to end, and the splits that tell them apart."""
 
-    def __init__(self, values: NDArray[Any], splits: list[NDArray[Any]], inner: Shape) -> None:
+    def __init__(
+        self, values: NDArray[Any], splits: list[NDArray[Any]], inner: Shape, *, locked: bool
+    ) -> None:
+        self._locked = locked
         self._values = values
         self._splits = splits
         self._inner = inner
@@ -182,7 +193,8 @@ class LaidRagged:
             counts = counts * rows.shapes[:, axis]
 
     def column(self) -> Column:
-        values: NDArray[Any] | Ragged = self._values.reshape(-1, *self._inner)
+        flat = self._values.reshape(-1, *self._inner)
+        values: NDArray[Any] | Ragged = read_only(flat) if self._locked else flat
         for level in reversed(self._splits):
             values = Ragged(values, level)
         return _one(values)
@@ -213,7 +225,8 @@ def _flat(column: Column, *, own: bool) -> tuple[NDArray[Any], NDArray[np.int64]
     if isinstance(column, DenseColumn | RaggedColumn):
         ragged = as_ragged(column)
         flat = ragged.values[ragged.offsets[0] : ragged.offsets[-1]]
-        return flat if own else flat.copy(), ragged.shapes
+        flat = flat if own else flat.copy()
+        return read_only(flat) if is_locked(column) else flat, ragged.shapes
     items = list(column.items())
     if isinstance(column, BytesColumn) and column.shape == ():
         return None

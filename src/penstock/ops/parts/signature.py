@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock.blocks.build import LeafError, as_leaf
 from penstock.blocks.spec import BYTES, OBJECT, TEXT, Spec, TensorSpec, dtype_name, spec_of
 from penstock.blocks.structure import structure_of
 from penstock.errors import ArgumentTypeError, DataError
@@ -25,31 +26,52 @@ def signature_of(nest: Any, call: str) -> Spec:
     return Spec(structure, leaves)
 
 
-def converted(element: Any, spec: Spec, label: str, number: int) -> list[Any]:
+def converted(element: Any, spec: Spec, label: str, number: int, where: str) -> list[Any]:
     """The leaves of an element, converted to the dtypes of a spec and of its shapes."""
     try:
         leaves = spec.structure.flatten(element)
     except TypeError as error:
         raise DataError(
-            f"{label}: element {number} does not agree with output_signature: {error}.",
+            f"{where}: element {number} does not agree with output_signature: {error}.",
             op=label,
             number=number,
         ) from None
     out = []
-    for path, leaf, wanted in zip(spec.structure.paths(), leaves, spec.leaves, strict=True):
+    for i, (leaf, wanted) in enumerate(zip(leaves, spec.leaves, strict=True)):
+        if _agrees(leaf, wanted):
+            out.append(leaf)
+            continue
+        path = spec.structure.paths()[i]
         try:
-            made = _converted(leaf, wanted)
+            made = as_leaf(_converted(leaf, wanted))
+        except LeafError as error:
+            message = f"{where}: element {number} has {error}."
+            raise DataError(message, op=label, number=number) from None
         except (TypeError, ValueError, OverflowError) as error:
-            raise _wrong(leaf, wanted, path, label, number, f" ({error})") from None
+            raise _wrong(leaf, wanted, path, label, number, where, f" ({error})") from None
         if not wanted.accepts(made):
-            raise _wrong(leaf, wanted, path, label, number, "")
+            raise _wrong(leaf, wanted, path, label, number, where, "")
         out.append(made)
     return out
 
 
+def _agrees(leaf: Any, wanted: TensorSpec) -> bool:
+    """Whether a leaf of numbers is as the signature says, seen at a glance."""
+    if type(leaf) is not np.ndarray and not isinstance(leaf, np.number | np.bool_):
+        return type(leaf) is bytes and wanted.dtype == BYTES and wanted.shape in ((), None)
+    if leaf.dtype != wanted.dtype or leaf.dtype.kind not in "biufc":
+        return False
+    shape = wanted.shape
+    if leaf.shape == shape:
+        return type(leaf) is not np.ndarray or shape != ()
+    if shape is None or not shape or len(shape) != leaf.ndim:
+        return False
+    return all(size is None or size == its for size, its in zip(shape, leaf.shape, strict=True))
+
+
 def _converted(leaf: Any, wanted: TensorSpec) -> Any:
-    if wanted.dtype == OBJECT:
-        return leaf
+    if isinstance(leaf, np.ma.MaskedArray) or wanted.dtype == OBJECT:
+        return leaf  # `as_leaf` refuses masks
     if wanted.dtype not in (BYTES, TEXT):
         return np.asarray(leaf, wanted.dtype)[()]
     if isinstance(leaf, bytes | str):
@@ -68,12 +90,14 @@ def _string(value: Any, dtype: np.dtype[Any]) -> Any:
     return value.decode() if isinstance(value, bytes) else str(value)
 
 
-def _wrong(leaf: Any, wanted: TensorSpec, path: str, label: str, number: int, why: str) -> DataError:
+def _wrong(
+    leaf: Any, wanted: TensorSpec, path: str, label: str, number: int, where: str, why: str
+) -> DataError:
     came = spec_of(leaf if isinstance(leaf, bytes | str | np.generic) else np.asarray(leaf, object))
     if isinstance(leaf, np.ndarray):
         came = spec_of(leaf)
     return DataError(
-        f"{label}: element {number} does not agree with output_signature: expected {_show(wanted)} "
+        f"{where}: element {number} does not agree with output_signature: expected {_show(wanted)} "
         f"at element{path}, got {_show(came)}{why}. Yield what the signature says, or change it.",
         op=label,
         number=number,

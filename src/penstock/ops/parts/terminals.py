@@ -27,7 +27,9 @@ def chain(op: Op) -> str:
 def length(op: Op) -> int:
     """The number of elements, for `len()`."""
     if op.cardinality == INFINITE:
-        raise TypeError(op.fail("expected a dataset with an end, to tell its length; it has none."))
+        raise TypeError(
+            op.fail("expected a dataset that ends, to tell its length: take(n) or repeat(n) ends one.")
+        )
     if op.cardinality == UNKNOWN:
         raise TypeError(
             op.fail(

@@ -1,0 +1,127 @@
+"""Where a run may be taken apart: never in the middle of another one's work on the same thread.
+
+An iterator can die at any allocation, when the garbage collector comes by: also while its thread holds
+the lock of a log that the dying run shares. So what works for a run says so (`inside`, `at_work_for`),
+and a run that dies meanwhile is left to a short-lived thread.
+"""
+
+from __future__ import annotations
+
+import atexit
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+AT_EXIT = 5.0
+"""Seconds that the end of the process waits for runs that are just being closed."""
+
+
+class _Here(threading.local):
+    """What the current thread is doing."""
+
+    depth = 0
+    run: object = None
+
+
+_here = _Here()
+
+
+class _Inside:
+    """`with inside:` round everything that takes a lock of Penstock."""
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        _here.depth += 1
+
+    def __exit__(self, *_: object) -> None:
+        _here.depth -= 1
+        if endings.waiting and not _here.depth and not endings.has_helper():
+            endings.work_off()
+
+    def __bool__(self) -> bool:
+        return _here.depth > 0
+
+
+class Endings:
+    """Ends that could not be made on the spot."""
+
+    def __init__(self) -> None:
+        self.waiting: deque[Callable[[], None]] = deque()
+        self._helper: threading.Thread | None = None
+
+    def dropped(self, close: Callable[[], None]) -> None:
+        """Nobody has the iterator any more: close its run, here if that is safe."""
+        if inside:
+            self.later(close)
+        else:
+            close()
+
+    def later(self, close: Callable[[], None]) -> None:
+        """Call `close` soon, on a thread that is inside nothing. Takes no lock that is not reentrant."""
+        self.waiting.append(close)
+        if self.has_helper():
+            return
+        # A daemon: to start another kind, `threading` takes a lock that this thread may hold.
+        helper = threading.Thread(target=self._help, name="penstock-endings", daemon=True)
+        try:
+            helper.start()
+        except RuntimeError:  # no more threads: whoever is done first with what it does works it off
+            return
+        self._helper = helper
+
+    def has_helper(self) -> bool:
+        """Whether a thread is there that works off what waits."""
+        return self._helper is not None and self._helper.is_alive()
+
+    def work_off(self) -> None:
+        """Make the ends that wait."""
+        with inside:
+            while self.waiting:
+                try:
+                    close = self.waiting.popleft()
+                except IndexError:  # another thread was faster
+                    return
+                try:
+                    close()
+                except Exception:  # there is nobody to raise it to
+                    sys.excepthook(*sys.exc_info())
+
+    def _help(self) -> None:
+        while True:
+            self.work_off()
+            # What is added from here on finds no helper, and starts one; what was added before is here.
+            self._helper = None
+            if not self.waiting:
+                return
+            self._helper = threading.current_thread()
+
+    def finish(self) -> None:
+        """The process ends."""
+        helper = self._helper
+        if helper is not None:
+            helper.join(AT_EXIT)
+        self.work_off()
+
+
+inside = _Inside()
+endings = Endings()
+atexit.register(endings.finish)
+
+
+@contextmanager
+def at_work_for(run: object) -> Iterator[None]:
+    """Round all that a thread of a run's own does."""
+    before, _here.run = _here.run, run
+    try:
+        with inside:
+            yield
+    finally:
+        _here.run = before
+
+
+def works_for(run: object) -> bool:
+    """Whether the current thread is one of `run`'s own."""
+    return _here.run is run

@@ -1,0 +1,233 @@
+"""A run is taken apart once, and never under the feet of somebody who is inside it."""
+
+from __future__ import annotations
+
+import gc
+import threading
+from collections.abc import Callable, Iterator
+from time import monotonic, sleep
+from typing import Any
+
+import numpy as np
+import pytest
+
+import penstock as ps
+from penstock.engine.endings import endings, inside
+from penstock.engine.run import Run
+from penstock.memory.rowlog import RowLog
+
+
+def big_rows(count: int = 1 << 30) -> ps.Dataset:
+    return ps.Dataset.from_generator(lambda: (np.full(5000, i, np.float64) for i in range(count)))
+
+
+def strings() -> ps.Dataset:
+    return ps.Dataset.from_generator(lambda: ("x" * (i % 700) for i in range(1 << 30)))
+
+
+PIPELINES: dict[str, Callable[[], ps.Dataset]] = {
+    "shuffle": lambda: big_rows().shuffle(3000),
+    "strings": lambda: strings().shuffle(2000),
+    "cache": lambda: big_rows().cache(),
+    "cache, prefetch": lambda: big_rows().cache().shuffle(100).prefetch(3),
+    "groups": lambda: big_rows().group_by_window(lambda x: int(x[0]) % 3, lambda _, w: w.batch(4), 8),
+}
+
+
+def wait_for(what: Callable[[], bool], seconds: float = 5.0) -> None:
+    deadline = monotonic() + seconds
+    while not what():
+        assert monotonic() < deadline
+        sleep(0.002)
+
+
+def is_gone(run: Run) -> bool:
+    run.ledger.settle()
+    threads = [thread for thread in threading.enumerate() if thread.name.startswith("penstock")]
+    return run._apart and run.ledger.held == 0 and not threads
+
+
+def drop_in_a_cycle(it: Any) -> None:
+    ring: list[Any] = [it]
+    ring.append(ring)
+
+
+class Consumer(threading.Thread):
+    """Takes elements until something is raised."""
+
+    def __init__(self, it: Any) -> None:
+        super().__init__(daemon=True)
+        self._it = it
+        self.taken: list[Any] = []
+        self.raised: BaseException | None = None
+        self.start()
+
+    def run(self) -> None:
+        try:
+            for element in self._it:
+                self.taken.append(element if np.ndim(element) == 0 else None)
+        except BaseException as error:
+            self.raised = error
+
+    def ended(self) -> BaseException | None:
+        self.join(10)
+        assert not self.is_alive()
+        return self.raised
+
+
+@pytest.mark.parametrize("name", PIPELINES)
+def test_when_closed_at_any_moment_by_another_thread_then_the_consumer_learns_it_and_nothing_is_left(
+    name: str,
+) -> None:
+    for k in range(6):
+        it = PIPELINES[name]().iterate(memory="4MiB")
+        consumer = Consumer(it)
+        wait_for(lambda: len(consumer.taken) > 20 * k)
+        it.close()
+        assert isinstance(consumer.ended(), ps.errors.ClosedError)
+        wait_for(lambda: is_gone(it._run))
+
+
+def test_given_a_function_at_work_in_one_thread_when_another_closes_then_it_is_taken_apart_after_it() -> None:
+    entered, release = threading.Event(), threading.Event()
+
+    def waits(x: Any) -> Any:
+        if x[0] == 400:
+            entered.set()
+            release.wait()
+        return x
+
+    it = big_rows().shuffle(300).map(waits).iterate(memory="4MiB")
+    it._run.scratch()
+    consumer = Consumer(it)
+    assert entered.wait(30)
+    began = monotonic()
+    it.close()
+    it.close()
+    assert monotonic() - began < 4
+    assert not it._run._apart
+    assert not it._run._scratch._file.closed
+    release.set()
+    assert isinstance(consumer.ended(), ps.errors.ClosedError)
+    assert it._run._scratch._file.closed
+    assert is_gone(it._run)
+
+
+@pytest.mark.parametrize("ahead", [False, True])
+def test_when_a_function_closes_its_own_run_then_the_run_ends_as_soon_as_it_returns(ahead: bool) -> None:
+    apart: list[bool] = []
+
+    def closes(x: Any) -> Any:
+        if x == 50:
+            it.close()
+            apart.append(it._run._apart)
+        return x
+
+    ds = ps.Dataset.range(1 << 30).map(closes).shuffle(30)
+    it = (ds.prefetch(2) if ahead else ds).iterate()
+    began = monotonic()
+    with pytest.raises(ps.errors.ClosedError):
+        for _ in it:
+            pass
+    assert monotonic() - began < 0.7
+    assert ahead or apart == [False]
+    wait_for(lambda: is_gone(it._run))
+
+
+def test_when_a_function_asks_its_own_run_for_an_element_then_the_error_says_so() -> None:
+    def asks(x: Any) -> Any:
+        return x if x < 3 else next(it)
+
+    it = ps.Dataset.range(10).map(asks).iterate()
+    with pytest.raises(ps.errors.FunctionError) as caught:
+        list(it)
+    assert "just calling" in str(caught.value.__cause__)
+    it.close()
+
+
+@pytest.mark.parametrize("pair", [False, True])
+def test_when_threads_share_an_iterator_then_each_element_goes_to_one_of_them(pair: bool) -> None:
+    def generate() -> Iterator[Any]:
+        for i in range(8000):
+            yield (i, str(i)) if pair else i
+
+    taken: list[Any] = []
+
+    def take() -> None:
+        for element in it:
+            number, text = element if pair else (element, element)
+            taken.append((int(number), int(text)))
+
+    options = ps.Options(block_rows=2)
+    it = ps.Dataset.from_generator(generate).with_options(options).iterate()
+    threads = [threading.Thread(target=take) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert sorted(taken) == [(i, i) for i in range(8000)]
+
+
+def test_given_a_log_at_work_when_the_collector_ends_the_run_it_is_of_then_nobody_waits_for_ever(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def collects(log: RowLog, *arguments: Any) -> Any:
+        gc.collect()
+        return rows_of(log, *arguments)
+
+    rows_of = RowLog._rows_of
+    window = ps.Dataset.range(100).map(lambda i: np.full(5000, i)).window(50)
+    it = window.with_options(ps.Options(block_rows=1)).iterate()
+    run = it._run
+    consumer_of = iter(next(it))
+    next(consumer_of)
+    monkeypatch.setattr(RowLog, "_rows_of", collects)
+    drop_in_a_cycle(it)
+    del it
+    consumer = Consumer(consumer_of)
+    raised = consumer.ended()
+    assert raised is None or isinstance(raised, ps.errors.ClosedError)
+    wait_for(lambda: run._apart, 1.0)
+
+
+def test_given_another_run_at_work_when_an_iterator_is_collected_then_its_end_is_made_elsewhere() -> None:
+    ended_by: list[str] = []
+
+    class Watched(Run):
+        def _give_back(self) -> None:
+            ended_by.append(threading.current_thread().name)
+            super()._give_back()
+
+    ds = ps.Dataset.range(1 << 30).cache()
+    first = ds.iterate()
+    first._run.__class__ = Watched
+    run = first._run
+    next(first)
+    drop_in_a_cycle(first)
+    del first
+
+    def collects(x: Any) -> Any:
+        gc.collect()
+        return x
+
+    assert int(next(iter(ds.map(collects)))) == 0
+    wait_for(lambda: is_gone(run), 1.0)
+    assert ended_by == ["penstock-endings"]
+
+
+def test_given_no_thread_to_be_had_when_an_iterator_is_dropped_then_who_leaves_next_ends_the_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuses(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    it = ps.Dataset.range(10).iterate()
+    run = it._run
+    next(it)
+    with inside:
+        with monkeypatch.context() as patch:
+            patch.setattr(threading.Thread, "start", refuses)
+            del it
+        assert not run._apart
+    assert run._apart
+    assert not endings.waiting
