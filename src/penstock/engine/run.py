@@ -13,7 +13,6 @@ from penstock.engine.endings import endings, inside, works_for
 from penstock.engine.lent import LentWatch, holders
 from penstock.engine.meter import Meter
 from penstock.engine.prefetch import Prefetch
-from penstock.engine.side_by_side import started
 from penstock.engine.stage import Seam, Stage, StageContext, start
 from penstock.errors import ClosedError, PenstockError
 from penstock.graph.passes import plan_of
@@ -38,7 +37,7 @@ class Run:
     another is inside, or an outer call of the same thread, leaves the rest to that one.
     """
 
-    seams: Mapping[str, Seam] = {"": started, "prefetch": Prefetch}
+    seams: Mapping[str, Seam] = {"prefetch": Prefetch}
 
     def __init__(self, plan: Plan, budget: int, *, seed: int | None, epoch: int) -> None:
         self.plan = plan

@@ -98,8 +98,6 @@ class StageContext(Context):
         self.options = run.plan.options
         self.block_bytes = run.plan.block_bytes
         self._nested_in = nested_in
-        self.nested = nested_in is not None
-        self.read_ahead: bool = below is not None and (below.read_ahead or bool(below.node.op.traits.seam))
         # A seam's input runs on another thread, and its time is not the seam's waiting.
         self._below = None if below is None or below.node.op.traits.seam else below
         self._inputs: list[Stage] = []
@@ -189,6 +187,6 @@ class StageContext(Context):
 def start(context: StageContext) -> Stage:
     """Start the op of a context, or the seam that stands for it."""
     op = context.node.op
-    seam = context.run.seams[op.traits.seam]
-    running = seam(context, op)
+    seam = context.run.seams.get(op.traits.seam)
+    running = op.start(context) if seam is None else seam(context, op)
     return Stage(context, running, context.meter)

@@ -87,16 +87,6 @@ class Op(ABC):
         return self.find_cardinality()
 
     @property
-    def divisible(self) -> bool:
-        """Whether blocks may be worked on side by side: `start` then gives a `Divisible`."""
-        return False
-
-    @property
-    def parallel_calls(self) -> int | None:
-        """How many calls at once the user asked for; None if nothing was said."""
-        return None
-
-    @property
     def hoistable(self) -> bool:
         """Whether a shuffle may be moved in front of this one-to-one op without a trace."""
         return False

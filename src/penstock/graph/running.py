@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from penstock.blocks.block import Block
-from penstock.errors import ElementError
 from penstock.memory.ledger import Account, Ledger
 from penstock.memory.spill import Scratch
 from penstock.options import Options
@@ -30,31 +26,6 @@ class Running(ABC):
 
     def close(self) -> None:  # noqa: B027
         """Give back what the op holds; called once, also after an error."""
-
-
-@dataclass(frozen=True)
-class Job:
-    """A block to be worked on, with the numbers of its elements."""
-
-    block: Block
-    numbers: NDArray[np.int64]
-
-
-Done = tuple[list[Block | ElementError], Job | None]
-"""What became of a job: blocks, and errors in their places; and what was left for memory's sake."""
-Work = Callable[[Job], Done]
-
-
-class Divisible(Running):
-    """An op at work whose blocks can be worked on side by side."""
-
-    @abstractmethod
-    def next_job(self, rows: int) -> Job | None:
-        """The next block of at most `rows` rows; None at the end. From one thread at a time."""
-
-    @abstractmethod
-    def worker(self) -> Work:
-        """What does a job. Each worker may do one at a time, on any thread."""
 
 
 class Context(ABC):

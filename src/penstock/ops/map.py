@@ -17,7 +17,7 @@ from penstock.functions.function import UserFunction
 from penstock.functions.row_function import RowFunction
 from penstock.graph import checks
 from penstock.graph.op import Op, Traits
-from penstock.graph.running import Context, Divisible, Done, Job, Running, Work
+from penstock.graph.running import Context, Running
 
 
 @dataclass(frozen=True)
@@ -65,14 +65,6 @@ class Map(Op):
         return self.inputs[0].cardinality
 
     @property
-    def divisible(self) -> bool:
-        return self._trial.pure
-
-    @property
-    def parallel_calls(self) -> int | None:
-        return self.num_parallel_calls
-
-    @property
     def hoistable(self) -> bool:
         # Rows carry one set of numbers: a second shuffle would need another.
         return not self.carried and self._trial.spec is not None and not self._trial.may_raise
@@ -88,8 +80,8 @@ class Map(Op):
         above = self.inputs[0].spec
         found = None if above is None else rows.find_spec(above)
         if found is None:
-            return _Trial(None, may_raise=True, way=rows.way, pure=not rows.why)
-        return _Trial(found[0], may_raise=found[1], way=rows.way, pure=not rows.why)
+            return _Trial(None, may_raise=True, way=rows.way)
+        return _Trial(found[0], may_raise=found[1], way=rows.way)
 
     def with_carried_numbers(self) -> Map:
         return _knowing(replace(self, carried=True), self._trial)
@@ -113,8 +105,6 @@ class _Trial:
     spec: Spec | None
     may_raise: bool
     way: str
-    pure: bool
-    """Whether it may be called over whole blocks, and in any order."""
 
 
 def _knowing(op: Map, trial: _Trial) -> Map:
@@ -123,7 +113,7 @@ def _knowing(op: Map, trial: _Trial) -> Map:
     return op
 
 
-class RunningMap(Divisible):
+class RunningMap(Running):
     """Numbers the rows and hands blocks to the function."""
 
     def __init__(self, op: Map, context: Context) -> None:
@@ -141,7 +131,6 @@ class RunningMap(Divisible):
         ]
         key = context.key(op.own_seed, explicit=False)
         functions.append(UserFunction(op.function, op, context.label, key))
-        self._functions = functions
         self._rows = RowFunction(functions, context.empty)
         self._rest: Block | None = None
         self._error: ElementError | None = None
@@ -174,30 +163,6 @@ class RunningMap(Divisible):
         if self._carried and block.numbers is not None:
             return block.numbers
         return np.arange(self._seen, self._seen + block.rows)
-
-    def next_job(self, rows: int) -> Job | None:
-        block = self._upstream.pull(rows)
-        if block is None:
-            return None
-        numbers = self._numbers(block)
-        self._seen += block.rows
-        return Job(block, numbers)
-
-    def worker(self) -> Work:
-        rows, room = RowFunction(self._functions, self._context.empty), self._context.block_bytes
-
-        def work(job: Job) -> Done:
-            block, numbers, results = job.block, job.numbers, list[Block | ElementError]()
-            while block.rows:
-                outcome = rows.apply(block, numbers, room)
-                results += [done for done in (outcome.block, outcome.error) if done is not None]
-                block = block.slice(outcome.used, block.rows)
-                numbers = numbers[outcome.used :]
-                if outcome.error is None and block.rows:
-                    return results, Job(block, numbers)
-            return results, None
-
-        return work
 
     def close(self) -> None:
         self._rest = None
