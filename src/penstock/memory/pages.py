@@ -6,7 +6,6 @@ for long, or in large arrays, therefore lies on pages of its own.
 
 from __future__ import annotations
 
-import contextlib
 import mmap
 from typing import Any
 
@@ -18,20 +17,9 @@ LEAST = 4 * PAGE
 """Smaller arrays are left to NumPy."""
 
 
-HUGE = 2 << 20
-"""The size of a huge page on most machines."""
-
-
-def map_pages(size: int, *, all_used: bool = False) -> mmap.mmap:
-    """So many bytes of zeros, of this process alone.
-
-    Where all of them will be used at once, huge pages save most of the cost of the first touch.
-    """
-    pages = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    if all_used and size >= HUGE:
-        with contextlib.suppress(OSError):  # a kernel without them
-            pages.madvise(mmap.MADV_HUGEPAGE)
-    return pages
+def map_pages(size: int) -> mmap.mmap:
+    """So many bytes of zeros, of this process alone."""
+    return mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
 
 
 def own_pages(shape: Any, dtype: Any) -> NDArray[Any]:
