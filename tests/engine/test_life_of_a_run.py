@@ -221,3 +221,10 @@ def test_given_take_then_only_so_many_rows_are_asked_of_the_source() -> None:
 
     assert [int(x) for x in ps.Dataset.from_generator(counted).take(3)] == [0, 1, 2]
     assert made == [0, 1, 2]
+
+
+def test_an_iterator_shows_whether_it_is_open() -> None:
+    it = ps.Dataset.range(3).batch(2).iterate()
+    assert repr(it) == "<Iterator, open, over batch>"
+    it.close()
+    assert repr(it) == "<Iterator, ended, over batch>"

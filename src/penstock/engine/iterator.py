@@ -91,6 +91,10 @@ class Iterator(AbstractIterator[Any]):
         """
         return self._run.report()
 
+    def __repr__(self) -> str:
+        state = "ended" if self._run.closed else "open"
+        return f"<Iterator, {state}, over {self._run.plan.declared.op.called}>"
+
     def close(self) -> None:
         """End the run now and give everything back. May be called more than once."""
         self._was_closed = True
