@@ -47,6 +47,7 @@ class Account:
         self.floor = 0
         """What one element needs here, as the op has said or as the largest one had that it made."""
         self.reserved = 0
+        self.expected = 0
         self.flight_peak = 0
         """The most bytes of watched buffers at one time: what the op is going to need again."""
 
@@ -82,7 +83,7 @@ class Account:
     def expect(self, size: int) -> None:
         """Say that about `size` bytes will be in flight: no reservation takes their room."""
         with self.ledger._settled():
-            self.flight_peak = max(self.flight_peak, size)
+            self.expected = max(self.expected, size)
 
     def over(self) -> int:
         """How many reserved bytes are to be given back, since more is in flight than before."""
@@ -351,7 +352,8 @@ class Ledger:
         """What the budget has beside all that is reserved and all that is needed in flight."""
         pool = self.accounts.get("pool")
         flight = sum(
-            max(account.floor, account.flight_peak)
+            # What fills a block is complete only with the row that goes over its size.
+            max(account.flight_peak, account.expected + account.floor)
             for account in self.accounts.values()
             if account is not pool  # what is idle there goes when it is asked for
         )
