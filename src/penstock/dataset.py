@@ -810,7 +810,7 @@ class Dataset(Pipeline):
         >>> import numpy as np
         >>> ds = Dataset.from_tensor_slices(np.zeros((100, 8))).batch(10)
         >>> print(ds.explain(memory="64MiB"))  # doctest: +ELLIPSIS
-        budget 64 MiB, blocks of about 4 MiB
+        budget 64 MiB, blocks of about 2 MiB
         ...
         """
         budget = resolve_budget(memory, self._options, call=f"explain(memory=) at {user_site()}")

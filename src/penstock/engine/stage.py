@@ -105,8 +105,8 @@ class StageContext(Context):
             self.label = run.labels[node.index]
             self.account = run.ledger.account(self.label)
             self.account.title = f"{self.label} at {node.op.site}"
-            # Every stage owns room for a block: no reservation takes it.
-            self.account.expect(self.block_bytes)
+            # Every stage owns room for a block, and for the one before it, which may still be in use.
+            self.account.expect(2 * self.block_bytes)
             self.meter = run.meters.setdefault(self.label, Meter())
         else:
             self.label = f"{nested_in.label}/{node.op.called}"

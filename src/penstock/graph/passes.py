@@ -30,7 +30,7 @@ def plan_of(op: Op, options: Options, budget: int = BLOCK_BYTES << 10) -> Plan:
     if "size_blocks" in enabled:
         stages = sum(1 for _ in root.walk())
         least = min(LEAST_BLOCK, max(1, budget // (2 * stages)))
-        block_bytes = max(least, min(BLOCK_BYTES, budget // (8 * stages)))
+        block_bytes = max(least, min(BLOCK_BYTES, budget // (16 * stages)))
         changes.append(f"size_blocks: blocks of about {show_bytes(block_bytes)}")
     return Plan(declared, root, options, block_bytes, tuple(changes))
 

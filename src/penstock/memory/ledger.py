@@ -315,6 +315,7 @@ class Ledger:
             return 0
         size = buffer_bytes(owner)
         self._watched[key] = _Entry(self._ref(owner), account, size)
+        self._evict(size)  # idle buffers give way
         account._add(size)
         return size
 
