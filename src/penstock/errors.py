@@ -7,6 +7,7 @@ PenstockError
 ├── BudgetError (MemoryError)        one element of each op does not fit the memory budget
 ├── CardinalityError (ValueError)    a stream has another length than was asserted
 ├── ClosedError (RuntimeError)       a run is used after its end
+├── StoreError (OSError)             a file cannot be opened, read or written
 └── ElementError                     one element failed; the next pull goes on after it
     ├── DataError (ValueError)       the element itself is at fault: its shape, its dtype, its bytes
     └── FunctionError                the user's function raised; the cause is attached
@@ -51,16 +52,21 @@ class LentWarning(UserWarning):
 class ElementError(PenstockError):
     """One element failed; the run is intact and the next pull goes on after it.
 
-    `op` names the op, `number` is the element's number at that op (from 0, within the epoch).
+    `op` names the op, `number` is the element's number at that op (from 0, within the epoch); where
+    the element came from a file, `file` and `offset` say which, and at which byte.
     """
 
-    def __init__(self, message: str, *, op: str = "", number: int = -1) -> None:
+    def __init__(
+        self, message: str, *, op: str = "", number: int = -1, file: str = "", offset: int = -1
+    ) -> None:
         super().__init__(message)
         self.op = op
         self.number = number
+        self.file = file
+        self.offset = offset
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _rebuild, (type(self), str(self), self.op, self.number)
+        return _rebuild, (type(self), str(self), self.op, self.number, self.file, self.offset)
 
 
 class DataError(ElementError, ValueError):
@@ -71,5 +77,33 @@ class FunctionError(ElementError):
     """The user's function raised; the exception it raised is `__cause__`."""
 
 
-def _rebuild(kind: type[ElementError], message: str, op: str, number: int) -> ElementError:
-    return kind(message, op=op, number=number)
+class StoreError(PenstockError, OSError):
+    """A file cannot be opened, read or written; `file` and `offset` say which, and where."""
+
+    def __init__(self, message: str, *, file: str = "", offset: int = -1) -> None:
+        super().__init__(message)
+        self.file = file
+        self.offset = offset
+
+    @classmethod
+    def of(cls, error: OSError, file: str, offset: int = -1) -> StoreError:
+        """What the operating system said of a file."""
+        where = "" if offset < 0 else f" at byte {offset}"
+        made = cls(f"{file}{where}: {error.strerror or error}.", file=file, offset=offset)
+        made.errno = error.errno
+        return made
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _rebuild_store, (str(self), self.file, self.offset, self.errno)
+
+
+def _rebuild(
+    kind: type[ElementError], message: str, op: str, number: int, file: str, offset: int
+) -> ElementError:
+    return kind(message, op=op, number=number, file=file, offset=offset)
+
+
+def _rebuild_store(message: str, file: str, offset: int, errno: int | None) -> StoreError:
+    made = StoreError(message, file=file, offset=offset)
+    made.errno = errno
+    return made

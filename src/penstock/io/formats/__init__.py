@@ -1,0 +1,1 @@
+"""Formats: bytes to blocks, one small file each."""

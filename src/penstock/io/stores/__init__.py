@@ -1,0 +1,1 @@
+"""Stores: where bytes are, read by ranges."""
