@@ -139,10 +139,12 @@ def test_when_a_function_asks_its_own_run_for_an_element_then_the_error_says_so(
         return x if x < 3 else next(it)
 
     it = ps.Dataset.range(10).map(asks).iterate()
-    with pytest.raises(ps.errors.FunctionError) as caught:
-        list(it)
-    assert "just calling" in str(caught.value.__cause__)
-    it.close()
+    assert [int(next(it)) for _ in range(3)] == [0, 1, 2]
+    for _ in range(3, 10):  # each element in its place: the run has not ended
+        with pytest.raises(ps.errors.FunctionError) as caught:
+            next(it)
+        assert "just calling" in str(caught.value.__cause__)
+    assert list(it) == []
 
 
 @pytest.mark.parametrize("pair", [False, True])

@@ -205,7 +205,7 @@ def test_when_one_row_fails_and_the_function_catches_it_then_only_that_row_is_ca
         rows, got, first = rows_of(function), [], 0
         while first < 1000:
             numbers = np.arange(first, min(first + 64, 1000))
-            outcome = rows.apply(block_of(LEAF, list(data[numbers])), numbers, 1 << 20)
+            outcome = rows.apply(block_of(LEAF, list(data[numbers])), numbers, 1 << 20, int(numbers[0]))
             assert outcome.block is not None
             got += outcome.block.elements()
             first += outcome.used
@@ -261,7 +261,7 @@ def through(rows: RowFunction, first: int, last: int) -> list[int]:
     got: list[int] = []
     while first < last:
         numbers = np.arange(first, min(first + 8, last))
-        outcome = rows.apply(block_of(LEAF, list(numbers)), numbers, 1 << 20)
+        outcome = rows.apply(block_of(LEAF, list(numbers)), numbers, 1 << 20, first)
         assert outcome.block is not None
         got += [int(x) for x in outcome.block.elements()]
         first += outcome.used
@@ -274,7 +274,7 @@ def test_when_the_first_rows_differ_from_plain_calls_then_plain_calls_decide() -
     assert rows.why == "a plain call gave another result"
 
 
-def test_when_a_later_row_differs_then_it_is_found_by_its_number_and_redone() -> None:
+def test_when_a_later_row_differs_then_it_is_found_by_its_place_and_redone() -> None:
     rows = rows_of(lambda x: x * 2 if type(x) is not np.int64 or x < 16 else x * 5)
     assert through(rows, 0, 40) == [x * 2 if x < 16 else x * 5 for x in range(40)]
     assert rows.why
@@ -326,10 +326,10 @@ def test_given_little_room_then_only_so_many_rows_are_used() -> None:
     rows = rows_of(lambda x: x + np.zeros(100))
     numbers = np.arange(50)
     block = block_of(LEAF, list(numbers))
-    assert rows.apply(block, numbers, 4000).used == 1  # what a row takes is not known yet
-    assert rows.apply(block, numbers, 4000).used == 5
-    assert rows.apply(block, numbers, 10).used == 1
-    assert rows.apply(block, numbers, 1 << 20).used == 50
+    assert rows.apply(block, numbers, 4000, 0).used == 1  # what a row takes is not known yet
+    assert rows.apply(block, numbers, 4000, 0).used == 5
+    assert rows.apply(block, numbers, 10, 0).used == 1
+    assert rows.apply(block, numbers, 1 << 20, 0).used == 50
     assert rows.why == ""
 
 

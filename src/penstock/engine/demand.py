@@ -11,6 +11,8 @@ from penstock.graph.running import Running
 PATIENCE = 0.01
 """Seconds: a block that takes longer to make is made smaller."""
 MOST = 1 << 17
+GROWTH = 8
+"""A block has at most so many times the rows of the one before."""
 
 
 class Demand:
@@ -35,4 +37,4 @@ class Demand:
     def _learn(self, block: Block, seconds: float) -> None:
         by_bytes = self._rows_for(block.nbytes // block.rows)
         by_time = int(PATIENCE * block.rows / max(seconds, 1e-9))
-        self.rows = max(1, min(2 * self.rows, by_bytes, by_time, MOST))
+        self.rows = max(1, min(GROWTH * self.rows, by_bytes, by_time, MOST))

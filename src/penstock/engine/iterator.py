@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any
 
 from penstock.engine.cancel import Cancelled
-from penstock.engine.run import Run
+from penstock.engine.run import AskedFromInside, Run
 from penstock.errors import ClosedError, ElementError
 from penstock.report.report import Report
 
@@ -64,6 +64,8 @@ class Iterator(AbstractIterator[Any]):
             return error
         except Cancelled:
             raise ClosedError("This iteration was closed while it waited for an element.") from None
+        except AskedFromInside:
+            raise
         except BaseException:
             self._end()
             raise

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import threading
 from collections import deque
 from time import perf_counter
 from typing import Protocol
 
 from penstock.blocks.block import Block
+from penstock.engine.aside import Aside, end_all
 from penstock.engine.cancel import Cancel, Cancelled
 from penstock.engine.demand import MOST, Demand
-from penstock.engine.endings import at_work_for
 from penstock.engine.stage import StageContext
 from penstock.errors import ElementError
 from penstock.graph.running import Running
 
 BLOCKS_READY = 4
 """So many blocks are kept ready where nobody said how many."""
-GRACE = 0.4
-"""Seconds that closing waits for a thread that is busy in a user's function, twice."""
 
 
 class PrefetchOp(Protocol):
@@ -59,20 +55,14 @@ class Prefetch(Running):
         self._wanted = False
         self._stop = context.cancel = Cancel(context.cancel, self._wake)
         self._upstream = context.input()
-        self._thread: threading.Thread | None = None
-        self._busy = False
-        self._left_alone = False
+        self._aside: Aside | None = None
         self._ended = False
 
     def pull(self, rows: int) -> Block | None:
         if self._ended:
             return None
-        if self._thread is None:
-            self._thread = threading.Thread(
-                target=self._produce, name=f"penstock-{self._context.label}", daemon=True
-            )
-            self._busy = True
-            self._thread.start()
+        if self._aside is None:
+            self._aside = Aside(self._context.run, f"penstock-{self._context.label}", self._fill)
         with self._changed:
             began = perf_counter()
             self._wanted = not self._queue
@@ -99,18 +89,8 @@ class Prefetch(Running):
         self._ended = head is None
         return head
 
-    def _produce(self) -> None:
-        """Runs in the thread until the end, an error that breaks the source, or `close`."""
-        with at_work_for(self._context.run):
-            with contextlib.suppress(Cancelled):
-                self._fill()
-            with self._changed:
-                self._busy = False
-                left_alone = self._left_alone
-            if left_alone:
-                self._upstream.close()
-
     def _fill(self) -> None:
+        """Runs in the thread until the end, an error that breaks the source, or `close`."""
         demand = Demand(self._context.rows_for, self._context.options.block_rows)
         while self._wait_for_room():
             if not self._hand_over(self._next(demand)):
@@ -172,21 +152,7 @@ class Prefetch(Running):
 
     def close(self) -> None:
         self._stop.set()
-        thread = self._thread
-        if thread is not None and thread is not threading.current_thread():
-            thread.join(GRACE)
-            if thread.is_alive():
-                _interrupt(thread)
-                thread.join(GRACE)
+        if self._aside is not None and not end_all([self._aside], self._upstream.close):
+            self._context.leave(self._upstream)
         with self._changed:
             self._queue.clear()
-            if self._busy and thread is not None and thread.is_alive():
-                # Stuck where Python cannot reach it: the thread closes its inputs when it comes back.
-                self._left_alone = True
-                self._context.leave(self._upstream)
-
-
-def _interrupt(thread: threading.Thread) -> None:
-    """Raise `Cancelled` in a thread that is busy in a user's Python code."""
-    ident = ctypes.c_ulong(thread.ident or 0)
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ident, ctypes.py_object(Cancelled))

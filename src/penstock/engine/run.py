@@ -12,6 +12,7 @@ from penstock.engine.demand import Demand
 from penstock.engine.endings import endings, inside, works_for
 from penstock.engine.lent import LentWatch, holders
 from penstock.engine.meter import Meter
+from penstock.engine.parallel import Parallel
 from penstock.engine.prefetch import Prefetch
 from penstock.engine.stage import Seam, Stage, StageContext, start
 from penstock.errors import ClosedError, PenstockError
@@ -30,6 +31,10 @@ PATIENCE = 1.0
 """Seconds that closing waits for another thread to leave the run; that thread then takes it apart."""
 
 
+class AskedFromInside(PenstockError):  # noqa: N818
+    """A function asked the run that is just calling it; the run goes on."""
+
+
 class Run:
     """Owns everything that one iteration holds; `close` gives all of it back.
 
@@ -37,7 +42,7 @@ class Run:
     another is inside, or an outer call of the same thread, leaves the rest to that one.
     """
 
-    seams: Mapping[str, Seam] = {"prefetch": Prefetch}
+    seams: Mapping[str, Seam] = {"parallel": Parallel, "prefetch": Prefetch}
 
     def __init__(self, plan: Plan, budget: int, *, seed: int | None, epoch: int) -> None:
         self.plan = plan
@@ -66,7 +71,7 @@ class Run:
         with inside:
             if not self._pulling.acquire(blocking=False):
                 self.cancel.check()
-                raise PenstockError(
+                raise AskedFromInside(
                     "An iteration was asked for its next element by a function that it is just calling. "
                     "Start another one there: ds.iterate()."
                 )

@@ -99,7 +99,7 @@ class StageContext(Context):
         self.block_bytes = run.plan.block_bytes
         self._nested_in = nested_in
         # A seam's input runs on another thread, and its time is not the seam's waiting.
-        self._below = None if below is None or below.node.op.traits.seam else below
+        self._below = None if below is None or below.node.op.seam else below
         self._inputs: list[Stage] = []
         if nested_in is None:
             self.label = run.labels[node.index]
@@ -174,9 +174,14 @@ class StageContext(Context):
         if self._below is not None:
             self._below.meter.waited += seconds
 
-    def leave(self, stage: Stage) -> None:
-        """Do not close `stage` together with this op: somebody else will."""
-        self._inputs.remove(stage)
+    def leave(self, *stages: Stage) -> None:
+        """Do not close these together with this op: somebody else will."""
+        self._inputs = [stage for stage in self._inputs if stage not in stages]
+
+    @property
+    def inputs(self) -> tuple[Stage, ...]:
+        """What this op has started."""
+        return tuple(self._inputs)
 
     def close_inputs(self) -> None:
         """Close what this op has started, and has not closed itself."""
@@ -187,6 +192,6 @@ class StageContext(Context):
 def start(context: StageContext) -> Stage:
     """Start the op of a context, or the seam that stands for it."""
     op = context.node.op
-    seam = context.run.seams.get(op.traits.seam)
+    seam = context.run.seams.get(op.seam)
     running = op.start(context) if seam is None else seam(context, op)
     return Stage(context, running, context.meter)

@@ -32,7 +32,7 @@ class Predicate:
     def apply(self, block: Block) -> tuple[NDArray[np.bool_], int, ElementError | None]:
         """The answers, how many rows they used up, and the error of the last of these, if any."""
         numbers = np.arange(self._seen, self._seen + block.rows)
-        outcome = self._rows.apply(block, numbers, self._context.block_bytes)
+        outcome = self._rows.apply(block, numbers, self._context.block_bytes, self._seen)
         used, error = outcome.used, outcome.error
         answers = _no_answers()
         if outcome.block is not None:

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from penstock.blocks.block import Block
 from penstock.blocks.columns import BytesColumn, Column, DenseColumn, ObjectColumn
+from penstock.blocks.ragged import Ragged
 from penstock.blocks.spec import Spec
-from penstock.blocks.trace import NotVectorizable
+from penstock.blocks.trace import NotDecided, NotVectorizable, RowFailed
 from penstock.functions.function import UserFunction
 from penstock.functions.over_block import Traced, call_over_block, spec_of_traced, trial_block
 from penstock.functions.plain_rows import Outcome, PlainRows
@@ -45,8 +46,8 @@ class RowFunction:
         """How the functions are called, in words."""
         return f"called row by row: {self.why}" if self.why else "called over whole blocks"
 
-    def apply(self, block: Block, numbers: NDArray[np.int64], room: int) -> Outcome:
-        """As `PlainRows.apply`."""
+    def apply(self, block: Block, numbers: NDArray[np.int64], room: int, place: int) -> Outcome:
+        """As `PlainRows.apply`; `place` is that of the first row in the op's stream."""
         if self.why or block.nbytes > room * block.rows:
             # For rows larger than a block there is nothing to gain, and twice the memory to lose.
             return self._plain.apply(block, numbers, room)
@@ -57,7 +58,9 @@ class RowFunction:
         part, own = block.slice(0, rows), numbers[:rows]
         try:
             traced = call_over_block(self._functions, part, own, self._empty)
-            self._compare(kind, part, own, traced.block, room)
+            self._compare(kind, part, own, traced.block, room, place)
+        except RowFailed as failed:
+            return self._around(failed.row, block, numbers, room, place)
         except NotVectorizable as refused:
             self.why = str(refused)
         except Exception as error:
@@ -71,6 +74,21 @@ class RowFunction:
             done.numbers = own
         return Outcome(done, rows)
 
+    def _around(
+        self, failed: int, block: Block, numbers: NDArray[np.int64], room: int, place: int
+    ) -> Outcome:
+        """The rows before one that failed; if there are none, that one by itself: it says what is wrong."""
+        if failed:
+            return self.apply(block.slice(0, failed), numbers[:failed], room, place)
+        return self._plain.apply(block.slice(0, 1), numbers[:1], room)
+
+    def most(self, room: int) -> int | None:
+        """How many rows it takes at once, of which results fill `room`; None until that is known."""
+        if self.why or not self._kinds:
+            return None
+        known = [kind.rows(room) for kind in self._kinds.values() if kind.known]
+        return min(known) if len(known) == len(self._kinds) else None
+
     def find_spec(self, spec: Spec) -> tuple[Spec, bool] | None:
         """The spec of the results and whether a row may fail, found with a made-up element."""
         made = None if self.why else trial_block(spec)
@@ -81,15 +99,18 @@ class RowFunction:
         try:
             with np.errstate(all="ignore"):
                 self._check(block)
-                traced = call_over_block(self._functions, block, numbers, np.empty)
-                self._compare(_Kind(), block, numbers, traced.block, 1 << 62)
+                traced = call_over_block(self._functions, block, numbers, np.empty, opaque)
+                if not traced.trace.made_up:
+                    self._compare(_Kind(), block, numbers, traced.block, 1 << 62, 0)
+        except NotDecided:
+            return None
         except NotVectorizable as refused:
             self.why = str(refused)
             return None
         except Exception as error:
             self.why = f"it raised {type(error).__name__} for an element of ones"
             return None
-        return spec_of_traced(traced, opaque), traced.trace.may_raise
+        return spec_of_traced(traced), traced.trace.may_raise
 
     def _kind(self, block: Block) -> _Kind | None:
         """What is known of blocks of these dtypes and shapes; None if they are not for this way."""
@@ -111,9 +132,11 @@ class RowFunction:
         if self._identity and any(isinstance(column, ObjectColumn) for column in block.columns):
             raise NotVectorizable("it asks what an object is")
 
-    def _compare(self, kind: _Kind, block: Block, numbers: NDArray[np.int64], done: Block, room: int) -> None:
+    def _compare(
+        self, kind: _Kind, block: Block, numbers: NDArray[np.int64], done: Block, room: int, place: int
+    ) -> None:
         """Hold some rows to what plain calls give."""
-        for row in kind.due(numbers):
+        for row in kind.due(place, block.rows):
             outcome = self._plain.apply(block.slice(row, row + 1), numbers[row : row + 1], room)
             plain = outcome.block
             if plain is None:
@@ -132,6 +155,11 @@ class _Kind:
         self._compared = 0
         self._row_bytes: int | None = None
 
+    @property
+    def known(self) -> bool:
+        """Whether it is known what a row takes."""
+        return self._row_bytes is not None
+
     def rows(self, room: int) -> int:
         """How many rows to call the functions with: one, until it is known what a row takes."""
         if self._row_bytes is None:
@@ -143,20 +171,16 @@ class _Kind:
         if self._row_bytes is None:
             self._row_bytes = max(traced.block.nbytes, traced.trace.largest) // traced.block.rows
 
-    def due(self, numbers: NDArray[np.int64]) -> list[int]:
-        """The rows to compare: the first few, and those whose numbers are powers of two."""
-        first = min(max(FIRST - self._compared, 0), len(numbers))
+    def due(self, place: int, count: int) -> list[int]:
+        """The rows to compare: the first few, and those whose places are powers of two."""
+        first = min(max(FIRST - self._compared, 0), count)
         self._compared += first
         rows = list(range(first))
-        low, high = int(numbers[0]), int(numbers[-1])
-        if high - low + 1 == len(numbers):
-            powers = [low] if low == 0 else []
-            powers += [1 << bit for bit in range(low.bit_length(), high.bit_length() + 1)]
-            powers += [low] if low and not low & (low - 1) else []
-            rows += [power - low for power in powers if low + first <= power <= high]
-        else:
-            rows += np.flatnonzero((numbers & (numbers - 1)) == 0).tolist()
-        return sorted(set(rows))
+        power = 1 << (max(place + first, 1) - 1).bit_length()
+        while power < place + count:
+            rows.append(power - place)
+            power *= 2
+        return rows
 
 
 def _signature(column: Column) -> Hashable:
@@ -175,6 +199,12 @@ def same_leaf(left: Any, right: Any) -> bool:
             and left.dtype == right.dtype
             and left.shape == right.shape
             and (left.dtype.hasobject or _bytes_of(left) == _bytes_of(right))
+        )
+    if isinstance(left, Ragged):
+        return (
+            isinstance(right, Ragged)
+            and same_leaf(left.row_splits, right.row_splits)
+            and same_leaf(left.values, right.values)
         )
     return type(left) is type(right) and (left is right or bool(left == right))
 

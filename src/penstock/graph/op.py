@@ -39,7 +39,9 @@ class Traits:
     reorders: bool = False
     """Gives the input's rows, each once, in another order."""
     random_access: bool = False
-    """A source whose rows can be gathered by number."""
+    """A source whose rows can be gathered by number, where its `size` is known."""
+    costly_access: bool = False
+    """A gathered row costs a read of its own: only a shuffle of the whole is worth that."""
     fuses: bool = False
     """Neighbouring ops of this kind can be made one."""
     seam: str = ""
@@ -75,6 +77,11 @@ class Op(ABC):
     @abstractmethod
     def find_cardinality(self) -> int:
         """How many elements come out: a number, `INFINITE` or `UNKNOWN`."""
+
+    @property
+    def seam(self) -> str:
+        """The kind of seam that the engine puts here; none where it is empty."""
+        return self.traits.seam
 
     @cached_property
     def spec(self) -> Spec | None:
@@ -112,9 +119,16 @@ class Op(ABC):
         """
         raise TypeError(f"{self.name} does not move")
 
-    def in_index_space(self) -> Op:
-        """This shuffle over a source with random access: it reorders numbers and gathers rows."""
-        raise TypeError(f"{self.name} does not reorder")
+    def with_random_access(self) -> Op:
+        """This source for a place where its rows are gathered, whatever it costs to make that possible."""
+        return self
+
+    def in_index_space(self, *, costly: bool = False) -> Op:
+        """This shuffle over a source with random access: it reorders numbers and gathers rows.
+
+        The same op where that is not possible; or not worth it, as a gathered row is `costly`.
+        """
+        raise TypeError(f"{self.name} does not reorder ({costly})")
 
     def fused_with(self, below: Op, index: int, below_index: int) -> Op:
         """This map and the map below it in one."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from penstock.graph.op import Op
 from penstock.graph.plan import BLOCK_BYTES, Node, Plan, declared_nodes
@@ -69,18 +70,18 @@ def hoist_shuffle(node: Node) -> tuple[Node, str] | None:
     if not node.op.traits.reorders or not node.op.hoistable:
         return None
     above = node.inputs[0]
-    if not above.op.traits.one_to_one or not above.op.hoistable or not _rows_no_larger(above):
+    if not above.op.traits.one_to_one or not above.op.hoistable or not _rows_no_larger(above, node.op):
         return None
     shuffle = Node(node.op.with_carried_numbers(), above.inputs, node.index)
     moved = Node(above.op.with_carried_numbers(), (shuffle,), above.index)
     return moved, f"{node.op.describe()} now comes before {above.op.describe()}"
 
 
-def _rows_no_larger(node: Node) -> bool:
+def _rows_no_larger(node: Node, shuffle: Op) -> bool:
     source = node.inputs[0]
     while source.op.traits.one_to_one and source.op.hoistable:
         source = source.inputs[0]
-    if source.op.traits.random_access:
+    if _shuffled_by_number(shuffle, source.op) is not None:
         return True  # the shuffle will hold numbers, no rows at all
     before = node.inputs[0].op.spec
     after = node.op.spec
@@ -91,13 +92,24 @@ def _rows_no_larger(node: Node) -> bool:
 
 def index_shuffle(node: Node) -> tuple[Node, str] | None:
     """Shuffle row numbers and gather, over a source with random access: no buffer at all."""
-    if not node.op.traits.reorders or not node.inputs[0].op.traits.random_access:
+    if not node.op.traits.reorders:
         return None
-    better = node.op.in_index_space()
-    if better is node.op:
+    source = node.inputs[0]
+    better = _shuffled_by_number(node.op, source.op)
+    if better is None:
         return None
-    words = f"{node.op.describe()} reorders row numbers of {node.inputs[0].op.called}, and keeps no rows"
-    return Node(better, node.inputs, node.index), words
+    words = f"{node.op.describe()} reorders row numbers of {source.op.called}, and keeps no rows"
+    source = replace(source, op=source.op.with_random_access())
+    return Node(better, (source,), node.index), words
+
+
+def _shuffled_by_number(shuffle: Op, source: Op) -> Op | None:
+    """The shuffle of a source's row numbers; None where it cannot be one, or already is."""
+    traits = source.traits
+    if not traits.random_access:
+        return None
+    better = shuffle.in_index_space(costly=traits.costly_access)
+    return None if better is shuffle else better
 
 
 REWRITES: Mapping[str, Rewrite] = {

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 from numpy.typing import NDArray
 
 from penstock.blocks.block import Block
+from penstock.errors import ElementError
 from penstock.memory.ledger import Account, Ledger
 from penstock.memory.spill import Scratch
 from penstock.options import Options
@@ -26,6 +28,30 @@ class Running(ABC):
 
     def close(self) -> None:  # noqa: B027
         """Give back what the op holds; called once, also after an error."""
+
+
+class Task(ABC):
+    """Some rows that an op has taken in, and what it does with them: on any thread, once."""
+
+    nbytes: int
+    """What they take."""
+
+    @abstractmethod
+    def do(self, rows: int) -> tuple[list[Block | ElementError], Task | None]:
+        """What comes of up to `rows` of them, a block's worth at most, in order; and what is left."""
+
+
+class Divisible(Running):
+    """An op whose work on some rows does not depend on its work on others."""
+
+    @abstractmethod
+    def divide(self, rows: int) -> Task | None:
+        """Take in up to `rows` rows; None at the end. One call at a time, and the tasks in order."""
+
+    @property
+    @abstractmethod
+    def side_by_side(self) -> bool:
+        """Whether tasks may be done at the same time, and gain by it."""
 
 
 class Context(ABC):
@@ -80,6 +106,22 @@ class Context(ABC):
     def note(self, text: str) -> None:
         """Say once, in the report, that this op makes do with less than it was asked for."""
 
+    def on_close(self, end: Callable[[], None]) -> Callable[[], None]:
+        """Have `end` called, by any thread, when this part of the run is to end.
+
+        For what keeps the op waiting: `end` makes it raise, and does not wait. What is returned makes that
+        end early, and is called when there is nothing to wait for any more.
+        """
+        return end
+
+    def read_ahead(self, stored: Any) -> Any:
+        """A stored file (`io.stores`) for reading it in order: what comes next is on its way already.
+
+        The same file where that is of no use, or there is no engine that does it. Closing what is
+        returned closes the file.
+        """
+        return stored
+
     def rows_for(self, row_bytes: int) -> int:
         """How many rows of that size make a block; at least one."""
         rows = max(1, self.block_bytes // max(row_bytes, 1))
@@ -96,11 +138,15 @@ class Input(Running):
     @property
     @abstractmethod
     def size(self) -> int:
-        """How many rows a source with random access has."""
+        """How many rows a source with random access has; negative where none can be gathered now."""
 
     @abstractmethod
     def gather(self, index: NDArray[Any]) -> Block:
-        """The rows of these numbers, from a source with random access."""
+        """The rows of these numbers, from a source with random access.
+
+        At least one of them, and no more than up to a row that fails. Where that is the first, an
+        `ElementError`, which uses up that one.
+        """
 
 
 class Pipeline:

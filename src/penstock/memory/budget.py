@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from penstock.memory.cgroup import files_upwards
 from penstock.options import Options, parse_bytes
 
 VARIABLE = "PENSTOCK_MEMORY"
@@ -47,31 +48,12 @@ def _machine_memory(root: Path) -> int:
 
 def _cgroup_limits(root: Path) -> Iterator[int]:
     """The limits of this process's control groups and of all groups above them, v1 and v2."""
-    try:
-        lines = (root / "proc/self/cgroup").read_text().splitlines()
-    except OSError:
-        return
-    for line in lines:
-        _, controllers, path = line.split(":", 2)
-        if controllers == "":
-            mounts = ["sys/fs/cgroup", "sys/fs/cgroup/unified"]
-            name = "memory.max"
-        elif "memory" in controllers.split(","):
-            mounts = ["sys/fs/cgroup/memory"]
-            name = "memory.limit_in_bytes"
-        else:
-            continue
-        for mount in mounts:
-            yield from _limits_upwards(root / mount, path, name)
+    for said in files_upwards(root, "memory.max"):
+        yield from _limit(said)
+    for said in files_upwards(root, "memory.limit_in_bytes", controller="memory"):
+        yield from _limit(said)
 
 
-def _limits_upwards(mount: Path, path: str, name: str) -> Iterator[int]:
-    # Inside a container the path may be the host's: then only the mount itself is there to read.
-    parts = [part for part in path.split("/") if part and part != ".."]
-    for depth in range(len(parts), -1, -1):
-        try:
-            said = mount.joinpath(*parts[:depth], name).read_text().strip()
-        except OSError:
-            continue
-        if said.isdigit() and 0 < int(said) < 1 << 60:  # v1 writes a huge number for "no limit"
-            yield int(said)
+def _limit(said: str) -> Iterator[int]:
+    if said.isdigit() and 0 < int(said) < 1 << 60:  # v1 writes a huge number for "no limit"
+        yield int(said)

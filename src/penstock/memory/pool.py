@@ -45,7 +45,7 @@ class Pool:
             pages = self._idle_pages(room)
         if pages is None:
             self.ledger.make_room(room)
-            pages = map_pages(room)
+            pages = map_pages(room, at_once=True)
         # Made straight from the pages: over an array in between, NumPy would let views of the lease
         # refer to that array instead, and the lease could not tell when the last one is gone.
         lease = Lease(room, np.uint8, pages)

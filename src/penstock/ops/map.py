@@ -17,7 +17,7 @@ from penstock.functions.function import UserFunction
 from penstock.functions.row_function import RowFunction
 from penstock.graph import checks
 from penstock.graph.op import Op, Traits
-from penstock.graph.running import Context, Running
+from penstock.graph.running import Context, Divisible, Running, Task
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,10 @@ class Map(Op):
         return self.inputs[0].cardinality
 
     @property
+    def seam(self) -> str:
+        return "" if self.num_parallel_calls in (None, 1) else "parallel"
+
+    @property
     def hoistable(self) -> bool:
         # Rows carry one set of numbers: a second shuffle would need another.
         return not self.carried and self._trial.spec is not None and not self._trial.may_raise
@@ -90,7 +94,9 @@ class Map(Op):
         if not isinstance(below, Map):
             return super().fused_with(below, index, below_index)
         step = Step(self.function, self.own_seed, self.site, index)
-        fused = replace(below, inputs=self.inputs, earlier=(*self.earlier, step, *below.earlier))
+        calls = below.num_parallel_calls or self.num_parallel_calls
+        earlier = (*self.earlier, step, *below.earlier)
+        fused = replace(below, inputs=self.inputs, earlier=earlier, num_parallel_calls=calls)
         return _knowing(fused, below._trial)
 
     def describe(self) -> str:
@@ -113,7 +119,32 @@ def _knowing(op: Map, trial: _Trial) -> Map:
     return op
 
 
-class RunningMap(Running):
+class _Call(Task):
+    """The function's calls with the rows of a block."""
+
+    def __init__(
+        self, function: RowFunction, block: Block, numbers: NDArray[np.int64], place: int, room: int
+    ) -> None:
+        self._function = function
+        self._block: Block | None = block
+        self._numbers = numbers
+        self._place = place
+        self._room = room
+        self.nbytes = block.nbytes
+
+    def do(self, rows: int) -> tuple[list[Block | ElementError], Task | None]:
+        block, self._block = self._block, None
+        assert block is not None, "a task is done once"
+        part = block.slice(0, min(rows, block.rows))
+        outcome = self._function.apply(part, self._numbers[: part.rows], self._room, self._place)
+        rest = None
+        if outcome.used < block.rows:
+            left, numbers = block.slice(outcome.used, block.rows), self._numbers[outcome.used :]
+            rest = _Call(self._function, left, numbers, self._place + outcome.used, self._room)
+        return [made for made in (outcome.block, outcome.error) if made is not None], rest
+
+
+class RunningMap(Divisible):
     """Numbers the rows and hands blocks to the function."""
 
     def __init__(self, op: Map, context: Context) -> None:
@@ -132,7 +163,7 @@ class RunningMap(Running):
         key = context.key(op.own_seed, explicit=False)
         functions.append(UserFunction(op.function, op, context.label, key))
         self._rows = RowFunction(functions, context.empty)
-        self._rest: Block | None = None
+        self._rest: Task | None = None
         self._error: ElementError | None = None
         self._seen = 0
 
@@ -141,28 +172,33 @@ class RunningMap(Running):
             if self._error is not None:
                 error, self._error = self._error, None
                 raise error
-            block, self._rest = self._rest, None
-            if block is None:
-                block = self._upstream.pull(rows)
-            if block is None:
+            task, self._rest = self._rest, None
+            if task is None:
+                task = self.divide(rows)
+            if task is None:
                 return None
-            done = self._apply(block, min(rows, block.rows))
-            if done is not None:
-                return done
+            done, self._rest = task.do(rows)
+            for made in reversed(done):  # an error comes after the rows before it
+                if isinstance(made, Block):
+                    return made
+                self._error = made
 
-    def _apply(self, block: Block, rows: int) -> Block | None:
-        part = block.slice(0, rows)
-        outcome = self._rows.apply(part, self._numbers(part), self._context.block_bytes)
-        self._seen += outcome.used
-        self._error = outcome.error
-        if outcome.used < block.rows:
-            self._rest = block.slice(outcome.used, block.rows)
-        return outcome.block
+    def divide(self, rows: int) -> Task | None:
+        most = self._rows.most(self._context.block_bytes)
+        block = self._upstream.pull(rows if most is None else min(rows, most))
+        if block is None:
+            return None
+        place = self._seen
+        self._seen += block.rows
+        numbers = block.numbers if self._carried else None
+        if numbers is None:
+            numbers = np.arange(place, self._seen)
+        return _Call(self._rows, block, numbers, place, self._context.block_bytes)
 
-    def _numbers(self, block: Block) -> NDArray[np.int64]:
-        if self._carried and block.numbers is not None:
-            return block.numbers
-        return np.arange(self._seen, self._seen + block.rows)
+    @property
+    def side_by_side(self) -> bool:
+        # Row by row, the GIL is held most of the time.
+        return not self._rows.why and self._rows.most(self._context.block_bytes) is not None
 
     def close(self) -> None:
         self._rest = None

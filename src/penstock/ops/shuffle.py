@@ -11,7 +11,7 @@ from penstock.blocks.block import Block
 from penstock.blocks.columns import DenseColumn
 from penstock.blocks.spec import Spec
 from penstock.blocks.structure import LEAF
-from penstock.errors import ArgumentError
+from penstock.errors import ArgumentError, ElementError
 from penstock.graph import checks
 from penstock.graph.op import INFINITE, UNKNOWN, Op, Traits
 from penstock.graph.running import Context, Running
@@ -23,8 +23,10 @@ from penstock.options import parse_bytes
 
 Index = NDArray[np.int64]
 
-AHEAD = 8192
-"""Row numbers are put in order so many at a time: a number is cheap, a call is not."""
+AHEAD = 1 << 16
+"""Row numbers are put in order so many at a time at most: a number is cheap, a call is not."""
+NUMBER_BYTES = 64
+"""About what it takes to put one in order."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -81,8 +83,9 @@ class Shuffle(Op):
     def with_carried_numbers(self) -> Shuffle:
         return replace(self, numbered=True)
 
-    def in_index_space(self) -> Shuffle:
-        return self if self.indexed or self.bytes is not None else replace(self, indexed=True)
+    def in_index_space(self, *, costly: bool = False) -> Shuffle:
+        keep = self.indexed or self.bytes is not None or (costly and self.rows is not None)
+        return self if keep else replace(self, indexed=True)
 
     def start(self, context: Context) -> Running:
         seed = self.own_seed if self.seed is None else self.seed
@@ -142,13 +145,14 @@ class RunningIndexShuffle(Running):
         self._size = self._upstream.size
         self._at = 0
         self._most = 1
+        self._step = max(1, min(AHEAD, context.block_bytes // NUMBER_BYTES))
         self._order: Drain | Reservoir
         if op.rows is None or op.rows >= self._size:
             self._order = Drain(key, self._size)
         else:
             store = SlotStore(context.account, context.scratch, note=context.note)
             self._order = Reservoir(
-                key, op.rows, None, store, self._next_numbers, lambda _: AHEAD, start_at=AHEAD
+                key, op.rows, None, store, self._next_numbers, lambda _: self._step, start_at=self._step
             )
         self._ahead: Index = np.zeros(0, np.int64)
 
@@ -164,11 +168,18 @@ class RunningIndexShuffle(Running):
         index = self._next_index(min(rows, self._most))
         if len(index) == 0:
             return None
-        block = self._upstream.gather(index)
+        try:
+            block = self._upstream.gather(index)
+        except ElementError:
+            self._ahead = np.concatenate([index[1:], self._ahead])
+            raise
+        if block.rows < len(index):  # what follows is large, or fails
+            self._ahead = np.concatenate([index[block.rows :], self._ahead])
+            index = index[: block.rows]
         if any(map(is_locked, block.columns)):
             # Rows that happen to lie in a row come as a view: as all others, they are to be a copy.
             block = block.take(np.arange(block.rows), self._empty)
-        self._most = min(2 * max(self._most, rows), self._rows_for(block.nbytes // block.rows))
+        self._most = min(8 * max(self._most, rows), self._rows_for(block.nbytes // block.rows))
         if self._numbered:
             block = Block(block.structure, block.columns, block.rows, index)
         return block
@@ -185,9 +196,9 @@ class RunningIndexShuffle(Running):
 
     def _more(self) -> Index:
         if isinstance(self._order, Drain):
-            first, self._at = self._at, min(self._at + AHEAD, self._size)
+            first, self._at = self._at, min(self._at + self._step, self._size)
             return self._order.slots(first, self._at - first)
-        numbers = self._order.pull(AHEAD)
+        numbers = self._order.pull(self._step)
         if numbers is None:
             return np.zeros(0, np.int64)
         column = numbers.columns[0]
