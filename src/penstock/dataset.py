@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -13,7 +13,7 @@ from penstock.engine.iterator import Iterator
 from penstock.engine.run import Run
 from penstock.errors import ArgumentTypeError
 from penstock.graph import checks
-from penstock.graph.op import Op
+from penstock.graph.op import UNKNOWN, Op
 from penstock.graph.passes import plan_of
 from penstock.graph.running import Pipeline
 from penstock.graph.site import user_site
@@ -28,16 +28,20 @@ from penstock.ops.counter import Counter
 from penstock.ops.enumerate import Enumerate
 from penstock.ops.filter import Filter
 from penstock.ops.flat_map import FlatMap
+from penstock.ops.from_arrow import FromArrow
 from penstock.ops.from_generator import FromGenerator
+from penstock.ops.from_sql import FromSql
 from penstock.ops.from_tensor_slices import FromTensorSlices
 from penstock.ops.from_tensors import FromTensors
 from penstock.ops.group_by_reducer import GroupByReducer, Reducer
 from penstock.ops.group_by_window import GroupByWindow
 from penstock.ops.ignore_errors import IgnoreErrors
 from penstock.ops.interleave import Interleave
+from penstock.ops.list_files import ListFiles, patterns_of
 from penstock.ops.map import Map
 from penstock.ops.pad_to_cardinality import PadToCardinality
 from penstock.ops.padded_batch import PaddedBatch
+from penstock.ops.parts.file_arguments import fills_of
 from penstock.ops.parts.signature import signature_of
 from penstock.ops.parts.terminals import chain, length, single, spec_of_first
 from penstock.ops.prefetch import Prefetch
@@ -125,6 +129,23 @@ class Dataset(Pipeline):
         return Dataset(Counter(start_at=start, step=step, dtype=np.dtype(dtype)).named(name))
 
     @staticmethod
+    def from_arrow(
+        table: Any, fill_nulls: Mapping[str, Any] | None = None, name: str | None = None
+    ) -> Dataset:
+        """The rows of a table of pyarrow, or of a data frame, each a dict; nothing is copied.
+
+        `table` is a `pyarrow.Table`, a record batch, or what can be read as one again and again, as the
+        data frames of polars and pandas can. Types and nulls are as with `ps.ParquetDataset`. Numbers
+        are read-only views.
+
+        >>> import penstock as ps
+        >>> import pyarrow as pa
+        >>> list(ps.Dataset.from_arrow(pa.table({"x": [1, None], "s": ["a", "b"]}), fill_nulls={"x": 0}))
+        [{'x': np.int64(1), 's': 'a'}, {'x': np.int64(0), 's': 'b'}]
+        """
+        return Dataset(FromArrow(table=table, fill_nulls=fills_of(fill_nulls, "from_arrow")).named(name))
+
+    @staticmethod
     def from_generator(
         generator: Callable[..., Iterable[Any]],
         args: tuple[Any, ...] | None = None,
@@ -155,6 +176,48 @@ class Dataset(Pipeline):
         )
 
     @staticmethod
+    def from_sql(
+        query: str,
+        connection: str | Callable[[], Any],
+        batch_rows: int | None = None,
+        parameters: Any = None,
+        fill_nulls: Mapping[str, Any] | None = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """The rows of a query, streamed; each is a dict by column.
+
+        `connection` is an address, `postgresql://user@host/database` or `sqlite:///path`, or a function
+        that opens a connection of an ADBC driver; each iteration opens one, runs the query anew and closes
+        it. Give the query an ORDER BY: a database promises no order without it. `parameters` take the
+        places of `$1`, `$2` (PostgreSQL) or `?` (SQLite) in it.
+
+        A NULL is an error unless `fill_nulls` has a value for its column. At most `batch_rows` rows are
+        fetched at a time where the database counts in rows (SQLite, and PostgreSQL with `parameters`); on
+        SQLite, where values have types of their own, a column has the type of its first `batch_rows`
+        values. By default that suits the size of the first rows. Needs `pip install 'penstock[sql]'`.
+
+        >>> import penstock as ps, sqlite3, tempfile, os
+        >>> path = os.path.join(tempfile.mkdtemp(), "animals.db")
+        >>> database = sqlite3.connect(path)
+        >>> _ = database.execute("CREATE TABLE animals (name TEXT, legs INTEGER)")
+        >>> _ = database.execute("INSERT INTO animals VALUES ('cat', 4), ('emu', 2), ('ant', 6)")
+        >>> database.commit(), database.close()
+        (None, None)
+        >>> query = "SELECT * FROM animals WHERE legs > ? ORDER BY legs"
+        >>> ds = ps.Dataset.from_sql(query, f"sqlite:///{path}", parameters=(2,))
+        >>> [(row["name"], int(row["legs"])) for row in ds]
+        [('cat', 4), ('ant', 6)]
+        """
+        op = FromSql(
+            query=query,
+            connection=connection,
+            parameters=parameters,
+            batch_rows=batch_rows,
+            fill_nulls=fill_nulls,
+        )
+        return Dataset(op.named(name))
+
+    @staticmethod
     def from_tensor_slices(tensors: Any, name: str | None = None) -> Dataset:
         """The rows of arrays along their first axis, one element a row; the arrays are never copied.
 
@@ -178,6 +241,30 @@ class Dataset(Pipeline):
         [[1, 2, 3]]
         """
         return Dataset(FromTensors.of(tensors).named(name))
+
+    @staticmethod
+    def list_files(
+        file_pattern: Any, shuffle: bool | None = None, seed: int | None = None, name: str | None = None
+    ) -> Dataset:
+        """The names of the files that a pattern, or any of a list of them, matches, as `str`.
+
+        They are sorted, each is there once, and unless `shuffle` is False they are then shuffled, in
+        another order in every epoch. `*`, `?` and `[...]` match within a name, `**` also across folders. No
+        match at all is an error. The files are looked for when an iteration begins.
+
+        >>> import pathlib, tempfile
+        >>> import penstock as ps
+        >>> folder = pathlib.Path(tempfile.mkdtemp())
+        >>> for part in ("b.txt", "a.txt", "c.csv"):
+        ...     (folder / part).touch()
+        >>> [pathlib.Path(path).name for path in ps.Dataset.list_files(f"{folder}/*.txt", shuffle=False)]
+        ['a.txt', 'b.txt']
+        """
+        listed = Dataset(ListFiles(patterns=patterns_of(file_pattern)).named(name))
+        if shuffle is not None:
+            checks.flag(shuffle, "list_files(shuffle=)")
+        checks.seed(seed, "list_files(seed=)")
+        return listed if shuffle is False else listed.shuffle(UNKNOWN, seed=seed)
 
     @staticmethod
     def random(

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.blocks.columns import Column
+from penstock.blocks.spec import TensorSpec
 from penstock.kernels.spans import Empty
 
 P = ParamSpec("P")
@@ -26,10 +27,24 @@ class NotVectorizable(Exception):  # noqa: N818
     """A function did something that cannot be done for all rows at once; never reaches the user."""
 
 
+class NotDecided(NotVectorizable):
+    """A trial with a made-up element cannot tell whether rows would do; never reaches the user."""
+
+
+class RowFailed(Exception):  # noqa: N818
+    """One row of the block fails, the first that does: it is called by itself, the others are not."""
+
+    def __init__(self, row: int) -> None:
+        super().__init__(f"row {row} failed")
+        self.row = row
+
+
 class Trace:
     """One call over a block: how many rows it stands for, and whether it has failed."""
 
-    __slots__ = ("boxes", "empty", "failed", "largest", "may_raise", "protected", "rows", "sources")
+    __slots__ = (
+        *("boxes", "empty", "failed", "largest", "made_up", "may_raise", "protected", "rows", "sources"),
+    )
 
     def __init__(self, rows: int, empty: Empty = np.empty) -> None:
         self.rows = rows
@@ -37,6 +52,8 @@ class Trace:
         self.failed: str | None = None
         self.may_raise = False
         """Whether an operation was used that raises for some values, as a gather does."""
+        self.made_up = False
+        """Whether it is a trial in which results were made up too, of which only the spec is right."""
         self.largest = 0
         """The bytes of the largest result, the intermediate ones included."""
         self.sources: list[NDArray[Any]] = []
@@ -141,14 +158,25 @@ class StandIn:
 class Opaque(StandIn):
     """The place of a leaf whose rows are no array of one shape: it may only be passed through.
 
-    Functions of Penstock that were given a `block_function` may do more with it.
+    Functions of Penstock that were given a `block_function` may do more with it. In a trial with a
+    made-up element, `spec` is what is known of the leaf.
     """
 
-    __slots__ = ("_column",)
+    __slots__ = ("_column", "_spec")
 
-    def __init__(self, column: Column, trace: Trace) -> None:
+    def __init__(self, column: Column, trace: Trace, spec: TensorSpec | None = None) -> None:
         super().__init__(trace)
         self._column = column
+        self._spec = spec
+
+
+class Undecided(Opaque):
+    """The place of a leaf in a trial whose rows may or may not turn out to be of one shape."""
+
+    __slots__ = ()
+
+    def _refuse(self, why: str) -> NoReturn:
+        raise NotDecided(why)
 
 
 def _refusing(name: str) -> Callable[..., NoReturn]:

@@ -128,7 +128,7 @@ class Parallel(Running):
                 self._stop.check()
                 if self._ended or (wait and not self._op.side_by_side):
                     return None
-                if not self._taking and len(self._line) <= self._calls:
+                if not self._taking and len(self._line) < max(2, self._calls):
                     work = self._place()
                     if work is not None:
                         self._taking = True

@@ -15,7 +15,7 @@ from penstock.engine.stage import StageContext
 from penstock.errors import ElementError
 from penstock.graph.running import Running
 
-BLOCKS_READY = 4
+BLOCKS_READY = 2
 """So many blocks are kept ready where nobody said how many."""
 
 

@@ -212,12 +212,14 @@ class ReadAhead(Stored):
         try:
             size = self._stored.read_into(slot.start, slot.buffer.data[: slot.size])
         except BaseException as raised:  # raised where the reader gets to it
-            size, error = slot.size, raised
+            size, error = slot.size, raised.with_traceback(None)
         with self._changed:
             slot.busy, slot.done, slot.size, slot.error = False, True, size, error
             if slot not in self._window:
                 self._give_back(slot)
             self._changed.notify_all()
+        # The causes of the error keep this frame alive, which must not keep the error alive.
+        del slot, error
 
     def interrupt(self) -> None:
         self._stored.interrupt()  # what is pending fails at once, too, and whoever waits for it learns it

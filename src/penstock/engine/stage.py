@@ -31,6 +31,7 @@ class Stage(Input):
         self._running = running
         self._meter = meter
         self._closed = False
+        self.started_by: StageContext | None = None
         self.random_access = context.node.op.traits.random_access
 
     def pull(self, rows: int) -> Block | None:
@@ -75,6 +76,8 @@ class Stage(Input):
             self._running.close()
         finally:
             self._context.close_inputs()
+            if self.started_by is not None:
+                self.started_by.leave(self)  # what a nested dataset has made goes with it
 
 
 class StageContext(Context):
@@ -139,7 +142,7 @@ class StageContext(Context):
 
     def _start(self, context: StageContext) -> Stage:
         stage = start(context)
-        self._inputs = [old for old in self._inputs if not old._closed]
+        stage.started_by = self
         self._inputs.append(stage)
         return stage
 
@@ -193,5 +196,9 @@ def start(context: StageContext) -> Stage:
     """Start the op of a context, or the seam that stands for it."""
     op = context.node.op
     seam = context.run.seams.get(op.seam)
-    running = op.start(context) if seam is None else seam(context, op)
+    try:
+        running = op.start(context) if seam is None else seam(context, op)
+    except BaseException:
+        context.close_inputs()  # there is no stage that would
+        raise
     return Stage(context, running, context.meter)

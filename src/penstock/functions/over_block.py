@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,11 +38,18 @@ class Traced:
 
 
 def call_over_block(
-    functions: Sequence[UserFunction], block: Block, numbers: NDArray[np.int64], empty: Empty
+    functions: Sequence[UserFunction],
+    block: Block,
+    numbers: NDArray[np.int64],
+    empty: Empty,
+    trial: Mapping[int, TensorSpec] | None = None,
 ) -> Traced:
-    """Call the functions one after another, each once; `NotVectorizable` where that cannot be."""
+    """Call the functions one after another, each once; `NotVectorizable` where that cannot be.
+
+    In a `trial`, the block is made up: it has the specs of the columns that are opaque.
+    """
     trace = Trace(block.rows, empty)
-    element = block.structure.unflatten([_stand_in(column, trace) for column in block.columns])
+    element = block.structure.unflatten([_stand_in(column, trace, trial) for column in block.columns])
     leaves: list[Any] = []
     structure = block.structure
     for function in functions:
@@ -56,11 +63,11 @@ def call_over_block(
     return Traced(Block(structure, columns, block.rows), trace, leaves)
 
 
-def _stand_in(column: Column, trace: Trace) -> StandIn:
+def _stand_in(column: Column, trace: Trace, trial: Mapping[int, TensorSpec] | None) -> StandIn:
     if isinstance(column, DenseColumn) and column.array.dtype.kind in NUMBERS:
         trace.sources.append(column.array)
         return Rows(column.array, trace)
-    return Opaque(column, trace)
+    return Opaque(column, trace, trial.get(id(column)) if trial else None)
 
 
 def _leaf(value: Any, trace: Trace) -> Any:
@@ -130,10 +137,10 @@ def _trial_column(leaf: TensorSpec) -> Column:
     return ObjectColumn(np.empty(1, OBJECT))
 
 
-def spec_of_traced(traced: Traced, opaque: dict[int, TensorSpec]) -> Spec:
+def spec_of_traced(traced: Traced) -> Spec:
     """The spec of the results of a call over a made-up block."""
     specs = []
     for leaf, column in zip(traced.leaves, traced.block.columns, strict=True):
-        known = opaque.get(id(column)) if isinstance(leaf, Opaque) else None
+        known = leaf._spec if isinstance(leaf, Opaque) else None
         specs.append(known if known is not None else column.spec())
     return Spec(traced.block.structure, specs)

@@ -73,6 +73,8 @@ _CHANGING = frozenset(
     """.split()  # noqa: SIM905
 )
 """Attributes by which an array may be changed, or one call told from another."""
+_CHANGING_TABLES = frozenset({"clear", "pop", "popitem", "setdefault", "update"})
+"""Attributes by which a dict may be changed."""
 _CONSTANTS = (
     *(np.generic, np.dtype, int, float, complex, str, bytes, bool, slice, range),
     *(type(None), type(Ellipsis)),
@@ -133,12 +135,16 @@ class _Reader:
         self._seen: set[int] = set()
         self._arrays = ""
         self._changes = ""
+        self._tables = ""
+        self._table_changes = ""
 
     def judge(self, function: Any) -> Verdict:
         try:
             self._value(function, "the function")
             if self._arrays and self._changes:
                 raise _Impure(f"{self._changes}, and reads the array {self._arrays}")
+            if self._tables and (self._changes or self._table_changes):
+                raise _Impure(f"{self._changes or self._table_changes}, and reads the dict {self._tables}")
         except _Impure as found:
             self._verdict.why_not = str(found)
         return self._verdict
@@ -159,6 +165,10 @@ class _Reader:
                 self._value(part, name)
         elif isinstance(value, _CONSTANTS) and _is_plain_instance(value):
             return
+        elif is_trusted(type(value)):
+            return  # a declaration of Penstock, frozen
+        elif _is_table_of_declarations(value):
+            self._tables = name
         elif not _is_harmless(value):
             raise _Impure(f"uses {name}, of which nothing is known")
 
@@ -238,6 +248,8 @@ class _Reader:
             raise _Impure(f"{code.co_name} uses .{name}")
         if name in _CHANGING:
             self._changes = f"{code.co_name} uses .{name}"
+        if name in _CHANGING_TABLES:
+            self._table_changes = f"{code.co_name} uses .{name}"
 
 
 def _attributes(instructions: list[dis.Instruction], start: int) -> Iterator[str]:
@@ -297,6 +309,13 @@ def _is_harmless(value: Any) -> bool:
         return _is_numpy(value)
     # NumPy's functions in C are wrapped in a type of its own.
     return type(value).__name__ == "_ArrayFunctionDispatcher" and _is_numpy(value)
+
+
+def _is_table_of_declarations(value: Any) -> bool:
+    """Whether it is a dict of declarations of Penstock, as the features that a parser is asked for."""
+    return type(value) is dict and all(
+        type(name) is str and is_trusted(type(part)) for name, part in value.items()
+    )
 
 
 def _is_plain_instance(value: Any) -> bool:

@@ -18,6 +18,7 @@ from penstock.image.flip import (
     random_flip_up_down,
     rot90,
 )
+from penstock.image.random_resized_crop import random_resized_crop
 from penstock.image.resize import resize
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "random_crop",
     "random_flip_left_right",
     "random_flip_up_down",
+    "random_resized_crop",
     "resize",
     "rot90",
 ]

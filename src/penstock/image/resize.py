@@ -37,7 +37,7 @@ def resize(
     """
     call = "ps.image.resize"
     image = as_image(images, call)
-    new = _sides(size, f"{call}(size=)")
+    new = sides(size, f"{call}(size=)")
     if method not in METHODS:
         raise ArgumentError(f"{call}(method=): expected one of {METHODS}, got {method!r}.")
     axis = height_axis(image)
@@ -46,7 +46,7 @@ def resize(
         new = _within(old, new)
     if method == "nearest":
         for which in (0, 1):
-            image = np.take(image, _nearest(old[which], new[which]), axis + which)
+            image = np.take(image, nearest(old[which], new[which], old[which]), axis + which)
         return image
     image = image.astype(np.float32)
     for which in (1, 0):
@@ -55,11 +55,12 @@ def resize(
         if antialias and new[which] < old[which]:
             image = _weighed(image, axis + which, *_covered(old[which], new[which]))
         else:
-            image = _between(image, axis + which, *_neighbours(old[which], new[which]))
+            image = _between(image, axis + which, *neighbours(old[which], new[which], old[which]))
     return image
 
 
-def _sides(size: Any, call: str) -> tuple[int, int]:
+def sides(size: Any, call: str) -> tuple[int, int]:
+    """A height and a width, checked."""
     try:
         height, width = map(operator.index, size)
     except (TypeError, ValueError):
@@ -75,22 +76,29 @@ def _within(old: tuple[int, int], new: tuple[int, int]) -> tuple[int, int]:
     return int(np.round(scale * np.float32(old[0]))), int(np.round(scale * np.float32(old[1])))
 
 
-def _centres(old: int, new: int) -> NDArray[np.float32]:
+def _centres(old: float, new: int) -> NDArray[np.float32]:
     """Where the centres of the new pixels lie, in old pixels."""
     scale = np.float32(old) / np.float32(new)
     return (np.arange(new, dtype=np.float32) + np.float32(0.5)) * scale
 
 
-def _nearest(old: int, new: int) -> NDArray[np.int64]:
-    return np.clip(np.floor(_centres(old, new)).astype(np.int64), 0, old - 1)
+def nearest(old: float, new: int, count: int, start: float = 0) -> NDArray[np.int64]:
+    """For each of the `new` pixels, of the `count` there are, the old one that it lies in.
+
+    The old pixels that make the new ones start at `start` and are `old` long.
+    """
+    at: NDArray[np.int64] = np.floor(_centres(old, new) + np.float32(start)).astype(np.int64)
+    return np.minimum(at, np.int64(count - 1))
 
 
-def _neighbours(old: int, new: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
+def neighbours(
+    old: float, new: int, count: int, start: float = 0
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
     """For each new pixel its two old neighbours, and how far it is from the first of them."""
-    at = _centres(old, new) - np.float32(0.5)
+    at = _centres(old, new) - np.float32(0.5) + np.float32(start)
     below = np.floor(at)
     low = np.maximum(below.astype(np.int64), 0)
-    high = np.minimum(np.ceil(at).astype(np.int64), old - 1)
+    high = np.minimum(np.ceil(at).astype(np.int64), count - 1)
     return low, high, at - below
 
 

@@ -166,6 +166,9 @@ class RecordShelf(Shelf):
             self._slabs.read(int(self._away[slot]), raw[places[i] : places[i + 1]])
         return decode(self._structure, self._parts, raw, places[:-1], empty)
 
+    def row_sizes(self, slots: Index) -> Index:
+        return self._lengths[slots]
+
     def spill(self, size: int) -> None:
         have = len(self._arena.rows)
         if have == 0:
@@ -193,8 +196,9 @@ class RecordShelf(Shelf):
         self._starts = self._starts[:slot].copy()
         self._lengths = self._lengths[:slot].copy()
         self._away = self._away[:slot].copy()
-        self._compact()
-        self._shrink(self._end)
+        if 16 * self._live <= 15 * len(self._arena.rows):  # not for every few: it moves all the others
+            self._compact()
+            self._shrink(self._end)
 
     def close(self) -> None:
         self._account.release(len(self._arena.rows))

@@ -15,6 +15,7 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Callable
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from numpy.typing import NDArray
 from penstock.blocks.block import Block
 from penstock.blocks.columns import size_of
 from penstock.errors import BudgetError
+from penstock.memory.overhead import Overhead
 from penstock.memory.sizes import show_bytes
 
 Remedy = str | Callable[[int], str]
@@ -47,6 +49,8 @@ class Account:
         self.floor = 0
         """What one element needs here, as the op has said or as the largest one had that it made."""
         self.reserved = 0
+        self.pinned = 0
+        """Of the reserved bytes, those that the op can neither put on disk nor do without: see `hold`."""
         self.expected = 0
         self.flight_peak = 0
         """The most bytes of watched buffers at one time: what the op is going to need again."""
@@ -91,8 +95,15 @@ class Account:
             return min(self.reserved, max(0, -self.ledger._spare()))
 
     def _need(self, size: int, remedy: Remedy) -> None:
+        self._fit(self.pinned + size, remedy)
+        self.floor = max(self.floor, size)
+
+    def _fit(self, size: int, remedy: Remedy) -> None:
+        """`BudgetError` if `size` bytes do not fit beside what the other ops cannot do without."""
         ledger = self.ledger
-        others = sum(account.floor for account in ledger.accounts.values() if account is not self)
+        others = sum(
+            account.floor + account.pinned for account in ledger.accounts.values() if account is not self
+        )
         if size + others > ledger.budget:
             beside = f" beside the {show_bytes(others)} of the other ops" if others else ""
             change = remedy if isinstance(remedy, str) else remedy(max(ledger.budget - others, 0))
@@ -101,7 +112,6 @@ class Account:
                 f"budget is {show_bytes(ledger.budget)}. {change} Or raise the budget: "
                 f"ds.iterate(memory=...), ps.Options(memory=...) or PENSTOCK_MEMORY."
             )
-        self.floor = max(self.floor, size)
 
     def release(self, size: int) -> None:
         """Give back `size` reserved bytes."""
@@ -125,6 +135,31 @@ class Account:
         with self.ledger._settled():
             for buffer in block.buffers():
                 self.ledger._watched.pop(id(owner_of(buffer)), None)
+
+    def hold(self, array: NDArray[Any], remedy: Remedy) -> int:
+        """Reserve the bytes of an array that stays until `let_go`, whoever has views of it meanwhile.
+
+        Gives that number of bytes, 0 for an array that is held already; `BudgetError` if it cannot fit.
+        """
+        owner, ledger = owner_of(array), self.ledger
+        with ledger._settled():
+            entry = ledger._watched.get(id(owner))
+            if (entry is not None and entry.kept) or id(owner) in ledger._foreign:
+                return 0
+            size = buffer_bytes(owner)
+            self._fit(self.floor + self.pinned + size, remedy)
+            self.pinned += size
+            ledger._keep(owner, self)
+            self._reserve(size)
+        ledger.make_room(0)
+        return size
+
+    def let_go(self, array: NDArray[Any], size: int) -> None:
+        """Give back what `hold` has reserved; an array of which others have views is watched now."""
+        with self.ledger._settled():
+            self.pinned -= size
+            self._reserve(-size)
+            self.ledger._unkeep(owner_of(array))
 
     def adopt(self, block: Block) -> None:
         """Watch the buffers of `block` that nobody watches yet, on this account.
@@ -187,6 +222,8 @@ class Ledger:
 
     def __init__(self, budget: int) -> None:
         self.budget = budget
+        self.began = perf_counter()
+        """When the run began: what was made before is not its own."""
         self.accounts: dict[str, Account] = {}
         self.held = 0
         self.reserved = 0
@@ -199,9 +236,13 @@ class Ledger:
         self.evictors: list[Callable[[int], int]] = []
         self.keepers: list[Callable[[int], None]] = []
         """Those who can give back reserved bytes when asked, by putting rows on disk."""
+        self._overhead = Overhead(budget)
+        self._freed = 0
+        """The bytes of buffers that have gone back to the C library since it was last looked at."""
         self._lock = threading.RLock()
         self._watched: dict[int, _Entry] = {}
-        self._foreign: set[int] = set()
+        self._foreign: dict[int, weakref.ref[NDArray[Any]]] = {}
+        """The user's own arrays: for as long as they live, since an id is used again."""
         # Buffers die at any moment, also in the middle of an update on the same thread. So their
         # callbacks only leave a note here; it is worked off before the next update or reading.
         self._dead: deque[int] = deque()
@@ -215,7 +256,11 @@ class Ledger:
 
     def foreign(self, array: NDArray[Any]) -> None:
         """Say that `array` is the user's own, kept anyway, and on no account."""
-        self._foreign.add(id(owner_of(array)))
+        owner, foreign = owner_of(array), self._foreign
+        key = id(owner)
+        with self._settled():
+            if key not in foreign and key not in self._watched:
+                foreign[key] = weakref.ref(owner, lambda _: foreign.pop(key, None))
 
     def lend(self, block: Block) -> None:
         """Say that the user now has `block`: its buffers leave the budget until they are dropped."""
@@ -230,6 +275,12 @@ class Ledger:
                     if not entry.kept:
                         entry.account._add(-entry.size)
                         self._lend(entry)
+
+    def behind(self, block: Block) -> int:
+        """The bytes of the buffers that `block` has views of and keeps alive, but for the user's own."""
+        with self._settled():
+            owners = {id(owner): owner for owner in map(owner_of, block.buffers())}
+            return sum(owner.nbytes for key, owner in owners.items() if key in self._watched)
 
     def room(self, account: Account) -> int:
         """The bytes that `account` could still have in flight."""
@@ -285,6 +336,7 @@ class Ledger:
             self.evictors.clear()
             for entry in self._watched.values():
                 entry.freed = None
+            self._overhead.end(self.held, self.lent)
 
     def lent_arrays(self) -> list[NDArray[Any]]:
         """The buffers that the user has now."""
@@ -308,6 +360,11 @@ class Ledger:
                     entry.account._add(-entry.size)
                 if entry.freed is not None:
                     entry.freed()
+                else:
+                    self._freed += entry.size
+                    if self._freed > self._overhead.step:
+                        self._freed = 0
+                        self._overhead.look(self.held + self.claimed, self.lent)
         return self._lock
 
     def _knows(self, block: Block) -> bool:
@@ -338,6 +395,9 @@ class Ledger:
         entry = self._watched.get(key)
         if entry is None:
             entry = self._watched[key] = _Entry(self._ref(owner), account, 0)
+        elif entry.lent and not entry.kept:
+            self.lent -= entry.size
+            self.lent_elements -= entry.elements
         elif not entry.lent:
             entry.account._add(-entry.size)
         entry.account, entry.size, entry.kept = account, 0, True

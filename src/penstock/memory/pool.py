@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.memory.ledger import Account, Lease, Ledger
-from penstock.memory.pages import map_pages
+from penstock.memory.pages import map_pages, touch
 
 SMALLEST = 128 << 10
 """Smaller arrays are left to NumPy: mapping pages for them costs more than it saves."""
@@ -45,7 +45,8 @@ class Pool:
             pages = self._idle_pages(room)
         if pages is None:
             self.ledger.make_room(room)
-            pages = map_pages(room, at_once=True)
+            pages = map_pages(room)
+            touch(np.frombuffer(pages, np.uint8))
         # Made straight from the pages: over an array in between, NumPy would let views of the lease
         # refer to that array instead, and the lease could not tell when the last one is gone.
         lease = Lease(room, np.uint8, pages)

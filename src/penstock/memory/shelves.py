@@ -47,6 +47,10 @@ class Shelf(ABC):
         """The rows of these sources: a slot, or, below 0, row `-1 - source` of `block`."""
 
     @abstractmethod
+    def row_sizes(self, slots: Index) -> Index:
+        """The bytes of the rows in these slots."""
+
+    @abstractmethod
     def spill(self, size: int) -> None:
         """Give `size` bytes of memory back, by putting rows on disk."""
 
@@ -154,6 +158,9 @@ class DenseShelf(Shelf):
         for i in away.tolist():
             self._read(int(sources[i]), [out[i : i + 1] for out in outs])
         return Block(self._structure, [DenseColumn(out) for out in outs], count)
+
+    def row_sizes(self, slots: Index) -> Index:
+        return np.full(len(slots), self._row_bytes, np.int64)
 
     def spill(self, size: int) -> None:
         fewer = min(-(-size // self._row_bytes), self._room)
@@ -274,6 +281,10 @@ class ObjectShelf(Shelf):
         structure = self._structure if block is None else block.structure
         assert structure is not None
         return Block(structure, columns, len(rows))
+
+    def row_sizes(self, slots: Index) -> Index:
+        sizes = [self._away[slot][1] if slot in self._away else self._sizes[slot] for slot in slots.tolist()]
+        return np.array(sizes, np.int64)
 
     def spill(self, size: int) -> None:
         freed = 0

@@ -23,8 +23,8 @@ from penstock.memory.shelves import DenseShelf, ObjectShelf, Shelf
 from penstock.memory.spill import Scratch
 
 Index = NDArray[np.int64]
-MOVED = 256
-"""Rows moved at a time from one kind of shelf to another."""
+MOVED = 1 << 20
+"""About the bytes that are moved at a time from one kind of shelf to another."""
 
 
 class SlotStore:
@@ -121,11 +121,15 @@ class SlotStore:
     def _move(self, old: Shelf, new: Shelf) -> None:
         """Move all rows, the highest slots first, whose memory goes back as they leave."""
         slots = np.flatnonzero(self._filled)
-        for end in range(len(slots), 0, -MOVED):
-            part = slots[max(0, end - MOVED) : end]
+        room = max(MOVED, self._account.ledger.budget // 64)
+        while len(slots):
+            sizes = np.cumsum(old.row_sizes(slots)[::-1])
+            count = max(1, int(np.searchsorted(sizes, room, side="right")))
+            slots, part = slots[:-count], slots[-count:]
             rows = old.gather(part, None, np.empty)
             old.drop_from(int(part[0]))
             new.put(part, rows, None)
+            del rows  # before the next ones are gathered
         old.close()
 
     def _give_back(self, size: int) -> None:

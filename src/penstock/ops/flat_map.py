@@ -67,7 +67,7 @@ class RunningFlatMap(Running):
                 break
             parts.append(block)
             have += block.rows
-            size += block.nbytes
+            size += max(block.nbytes, self._context.ledger.behind(block))
         return joined(parts, self._context.empty) if parts else None
 
     def _next(self, rows: int) -> Block | None:
@@ -84,3 +84,6 @@ class RunningFlatMap(Running):
                 return self._function.checked(block)
             self._current.close()
             self._current = None
+
+    def close(self) -> None:
+        self._current = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,11 @@ from penstock.blocks.columns import Column, DenseColumn
 from penstock.blocks.spec import Spec
 from penstock.blocks.structure import Structure, structure_of
 from penstock.errors import ArgumentError, ArgumentTypeError
+from penstock.graph.fingerprint import UNSEEN
 from penstock.graph.op import Op, Traits
 from penstock.graph.running import Context, Running
 from penstock.graph.site import user_site
+from penstock.ops.parts.declared import DeclaredArrays
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -26,6 +29,8 @@ class FromTensorSlices(Op):
 
     structure: Structure = field(repr=False)
     tensors: tuple[NDArray[Any], ...] = field(repr=False)
+    born: float = field(default_factory=perf_counter, repr=False, metadata=UNSEEN)
+    """When it was declared: inside a run, its arrays may be that run's."""
 
     name = "from_tensor_slices"
     traits = Traits(random_access=True)
@@ -102,9 +107,9 @@ class RunningSlices(Running):
     def __init__(self, op: FromTensorSlices, context: Context) -> None:
         self._structure = op.structure
         self._empty = context.empty
+        self._declared = DeclaredArrays(op.tensors, op.born, context)
         self._arrays = []
         for array in op.tensors:
-            context.ledger.foreign(array)
             view = array.view()
             view.flags.writeable = False
             self._arrays.append(view)
@@ -127,6 +132,10 @@ class RunningSlices(Running):
         else:
             columns = [column_of_array(array[regular]) for array in self._arrays]
         return Block(self._structure, columns, len(index))
+
+    def close(self) -> None:
+        self._arrays = []
+        self._declared.close()
 
     def _gather(self, array: NDArray[Any], index: NDArray[np.int64]) -> Column:
         if array.dtype.kind in "SUO":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,11 @@ from penstock.blocks.build import LeafError, as_leaf, column_of
 from penstock.blocks.spec import Spec, spec_of
 from penstock.blocks.structure import Structure, structure_of
 from penstock.errors import ArgumentTypeError
+from penstock.graph.fingerprint import UNSEEN
 from penstock.graph.op import Op
 from penstock.graph.running import Context, Running
 from penstock.graph.site import user_site
+from penstock.ops.parts.declared import DeclaredArrays
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -23,6 +26,8 @@ class FromTensors(Op):
 
     structure: Structure = field(repr=False)
     tensors: tuple[Any, ...] = field(repr=False)
+    born: float = field(default_factory=perf_counter, repr=False, metadata=UNSEEN)
+    """When it was declared: inside a run, its arrays may be that run's."""
 
     name = "from_tensors"
 
@@ -60,20 +65,23 @@ class RunningTensors(Running):
 
     def __init__(self, op: FromTensors, context: Context) -> None:
         self._op = op
-        self._context = context
         self._given = False
+        self._declared = DeclaredArrays(op.tensors, op.born, context)
 
     def pull(self, rows: int) -> Block | None:  # noqa: ARG002
         if self._given:
             return None
         self._given = True
-        columns = [column_of([self._kept(leaf)]) for leaf in self._op.tensors]
+        columns = [column_of([_locked(leaf)]) for leaf in self._op.tensors]
         return Block(self._op.structure, columns, 1)
 
-    def _kept(self, leaf: Any) -> Any:
-        if not isinstance(leaf, np.ndarray):
-            return leaf
-        self._context.ledger.foreign(leaf)
-        view = leaf.view()
-        view.flags.writeable = False
-        return view
+    def close(self) -> None:
+        self._declared.close()
+
+
+def _locked(leaf: Any) -> Any:
+    if not isinstance(leaf, np.ndarray):
+        return leaf
+    view = leaf.view()
+    view.flags.writeable = False
+    return view

@@ -95,7 +95,7 @@ class RunningInterleave(Running):
     def _pick(self, left: int, picks: list[tuple[Feed, int, int]]) -> None:
         """Pick up to `left` rows in their order."""
         room = self._context.block_bytes
-        while left and room > 0:
+        while left and (room > 0 or not picks):
             feed = self._slots[self._at]
             if feed is None:
                 if self._ended:
@@ -120,17 +120,22 @@ class RunningInterleave(Running):
                 error, feed.error = feed.error, None
                 raise error
             else:
-                feed.source.close()
-                self._slots[self._at] = None
+                # Rows that have been picked hold on to the arrays that they are views of.
+                room -= sum(map(self._context.ledger.behind, feed.blocks))
+                self._close_slot()
                 self._next_slot()
 
     def _check(self, feed: Feed) -> None:
         try:
             self._function.checked(feed.blocks[-1])
         except ElementError:
-            feed.source.close()
-            self._slots[self._at] = None
+            self._close_slot()
             raise
+
+    def _close_slot(self) -> None:
+        feed, self._slots[self._at] = self._slots[self._at], None
+        assert feed is not None
+        feed.source.close()
 
     def _due(self, left: int) -> int:
         """At least so many of the next `left` rows are of the slot at hand, if it has them."""

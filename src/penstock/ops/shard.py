@@ -52,7 +52,8 @@ class RunningShard(Running):
     """Gathers its own rows, alone where the source has random access, else out of each block.
 
     An element that fails is raised in every shard, for whoever reads past it cannot know what it
-    would have been; it has its number all the same, so the shards stay in step.
+    would have been; it has its number all the same, so the shards stay in step. Where a shard gathers
+    its own rows, it is raised in its shard alone.
     """
 
     def __init__(self, op: Shard, context: Context) -> None:
@@ -64,7 +65,7 @@ class RunningShard(Running):
         self._row_bytes: int | None = None
 
     def pull(self, rows: int) -> Block | None:
-        if self._upstream.random_access:
+        if self._upstream.random_access and self._upstream.size >= 0:
             return self._gather(rows)
         while True:
             try:
@@ -97,5 +98,10 @@ class RunningShard(Running):
         own = range(self._index, self._upstream.size, self._step)[self._seen : self._seen + rows]
         if not own:
             return None
-        self._seen += len(own)
-        return self._upstream.gather(np.arange(own.start, own.stop, own.step))
+        try:
+            block = self._upstream.gather(np.arange(own.start, own.stop, own.step))
+        except ElementError:
+            self._seen += 1
+            raise
+        self._seen += block.rows
+        return block

@@ -23,8 +23,8 @@ from penstock.options import parse_bytes
 
 Index = NDArray[np.int64]
 
-AHEAD = 1 << 16
-"""Row numbers are put in order so many at a time at most: a number is cheap, a call is not."""
+FIRST, AHEAD = 1 << 12, 1 << 16
+"""Row numbers are put in order so many at a time, at first and at most: a number is cheap, a call is not."""
 NUMBER_BYTES = 64
 """About what it takes to put one in order."""
 
@@ -144,15 +144,17 @@ class RunningIndexShuffle(Running):
         self._numbered = op.numbered
         self._size = self._upstream.size
         self._at = 0
-        self._most = 1
-        self._step = max(1, min(AHEAD, context.block_bytes // NUMBER_BYTES))
+        spec = op.inputs[0].spec
+        row_bytes = None if spec is None else spec.row_bytes
+        self._most = 1 if row_bytes is None else context.rows_for(row_bytes)
+        self._ahead_most = max(1, min(AHEAD, context.block_bytes // NUMBER_BYTES))
         self._order: Drain | Reservoir
         if op.rows is None or op.rows >= self._size:
             self._order = Drain(key, self._size)
         else:
             store = SlotStore(context.account, context.scratch, note=context.note)
             self._order = Reservoir(
-                key, op.rows, None, store, self._next_numbers, lambda _: self._step, start_at=self._step
+                key, op.rows, None, store, self._next_numbers, lambda _: self._ahead_most, start_at=FIRST
             )
         self._ahead: Index = np.zeros(0, np.int64)
 
@@ -196,9 +198,9 @@ class RunningIndexShuffle(Running):
 
     def _more(self) -> Index:
         if isinstance(self._order, Drain):
-            first, self._at = self._at, min(self._at + self._step, self._size)
+            first, self._at = self._at, min(self._at + self._ahead_most, self._size)
             return self._order.slots(first, self._at - first)
-        numbers = self._order.pull(self._step)
+        numbers = self._order.pull(self._ahead_most)
         if numbers is None:
             return np.zeros(0, np.int64)
         column = numbers.columns[0]

@@ -8,6 +8,7 @@ import numpy as np
 
 from penstock.blocks.block import Block
 from penstock.blocks.spec import Spec
+from penstock.errors import ElementError
 from penstock.graph import checks
 from penstock.graph.op import INFINITE, UNKNOWN, Op
 from penstock.graph.running import Context, Running
@@ -41,7 +42,8 @@ class RunningSkip(Running):
     """Reads past the first elements, or starts behind them where the source has random access.
 
     An element that fails while it is read past is raised in its place and not counted: what `take`
-    of the same count leaves is what `skip` gives.
+    of the same count leaves is what `skip` gives. Where it is not read past, nobody knows that it
+    would fail: it is counted.
     """
 
     def __init__(self, op: Skip, context: Context) -> None:
@@ -55,7 +57,7 @@ class RunningSkip(Running):
     def pull(self, rows: int) -> Block | None:
         if self._ended:
             return None
-        if self._upstream.random_access:
+        if self._upstream.random_access and self._upstream.size >= 0:
             return self._from_middle(rows)
         while self._left:
             passed = self._upstream.pull(min(self._left, self._ask))
@@ -72,5 +74,10 @@ class RunningSkip(Running):
         first, last = self._at, min(self._at + rows, self._upstream.size)
         if first >= last:
             return None
-        self._at = last
-        return self._upstream.gather(np.arange(first, last))
+        try:
+            block = self._upstream.gather(np.arange(first, last))
+        except ElementError:
+            self._at += 1
+            raise
+        self._at += block.rows
+        return block

@@ -4,10 +4,27 @@ from __future__ import annotations
 
 import os
 
+from penstock.graph.running import Context
 from penstock.io.stores.local import LocalFile
+from penstock.io.stores.remote import RemoteFile, calls_for, is_address
 from penstock.io.stores.stored import Stored
 
+FILE = "file://"
 
-def open_stored(path: str) -> Stored:
-    """The file at `path`, on this machine or in a store. `StoreError` if it cannot be opened."""
-    return LocalFile(os.fspath(path))
+
+def open_stored(path: str, context: Context | None = None) -> Stored:
+    """The file at `path`, on this machine or in a store. `StoreError` if it cannot be opened.
+
+    With a `context`, no wait for a store outlives the run.
+    """
+    path = os.fspath(path)
+    if not is_address(path):
+        return LocalFile(path)
+    if path.lower().startswith(FILE):
+        return LocalFile(path[len(FILE) :])
+    calls = calls_for(path, context)
+    try:
+        return RemoteFile(path, calls)
+    except BaseException:
+        calls.close()
+        raise

@@ -14,6 +14,10 @@ class Stored(ABC):
     """In bytes."""
     stamp: str
     """Another one when the file has changed: what an index beside the file is checked against."""
+    slow: bool = False
+    """Whether a read waits for a network, so that reading ahead is worth it."""
+    beside: int = 0
+    """The bytes that a read needs while it lasts, beside those that it fills."""
 
     @abstractmethod
     def read_into(self, start: int, out: memoryview) -> int:
@@ -25,6 +29,12 @@ class Stored(ABC):
     @abstractmethod
     def close(self) -> None:
         """Let go of the file. May be called more than once."""
+
+    def interrupt(self) -> None:  # noqa: B027
+        """End the reads that are waiting, and all that come: they raise `StoreError`.
+
+        May be called from any thread, and does not wait. A file that never keeps one waiting needs none.
+        """
 
     def read(self, start: int, size: int) -> bytes:
         """Up to `size` bytes from `start` on; fewer only at the end."""

@@ -1,21 +1,100 @@
-"""What the sources over files have in common: one file after another, each read by its format."""
+"""What the sources over files have in common: their names, and one file after another or in turn."""
 
 from __future__ import annotations
 
+import copy
+import os
 from abc import abstractmethod
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
 
 from penstock.blocks.block import Block
-from penstock.graph.op import UNKNOWN, Op
-from penstock.graph.running import Context, Running
+from penstock.blocks.spec import BYTES, TEXT, Spec, dtype_name
+from penstock.errors import ArgumentError, ArgumentTypeError, DataError, ElementError
+from penstock.graph import checks
+from penstock.graph.op import AUTOTUNE, UNKNOWN, Op
+from penstock.graph.running import Context, Input, Pipeline, Running
+from penstock.graph.site import user_site
 from penstock.io.formats.reader import Reader
+from penstock.io.stores.decompress import COMPRESSIONS
+from penstock.ops.from_tensor_slices import FromTensorSlices
+from penstock.ops.interleave import Interleave
+
+
+def names_of(filenames: Any, call: str) -> dict[str, Any]:
+    """The arguments of a `FilesOp` that say which files: `filenames`, or a dataset of names as `inputs`.
+
+    `filenames` is what the user gave; `call` names the source.
+    """
+    if isinstance(filenames, Pipeline):
+        spec = filenames.op.spec
+        if spec is not None and not (spec.structure.is_leaf and spec.leaves[0].dtype in (BYTES, TEXT)):
+            came = dtype_name(spec.leaves[0].dtype) if spec.structure.is_leaf else str(spec.structure)
+            raise ArgumentTypeError(
+                f"{call}(filenames=) at {user_site()}: expected a dataset of file names, got one of {came}."
+            )
+        return {"inputs": (filenames.op,)}
+    given = filenames
+    if isinstance(given, str | bytes | os.PathLike):
+        given = [given]
+    elif isinstance(given, np.ndarray):
+        given = given.ravel().tolist()
+    if not isinstance(given, Iterable):
+        raise _no_names(filenames, call)
+    names = tuple(_name(one, filenames, call) for one in given)
+    if not names:
+        raise ArgumentError(
+            f"{call}(filenames=) at {user_site()}: expected at least one file name, got none."
+        )
+    return {"filenames": names}
+
+
+def _name(value: Any, given: Any, call: str) -> str:
+    if not isinstance(value, str | bytes | os.PathLike):
+        raise _no_names(given, call)
+    name = os.fsdecode(value)
+    if not name or "\0" in name:
+        raise ArgumentError(f"{call}(filenames=) at {user_site()}: expected file names, got {name!r}.")
+    return str(name)
+
+
+def _no_names(given: Any, call: str) -> ArgumentTypeError:
+    text = repr(given)
+    return ArgumentTypeError(
+        f"{call}(filenames=) at {user_site()}: expected a file name, a list of them or a dataset of them, "
+        f"got {text if len(text) <= 80 else text[:77] + '...'}."
+    )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FilesOp(Op):
-    """The elements of all files, in the order of their names as given."""
+    """The elements of all files, in the order of their names.
 
-    filenames: tuple[str, ...]
+    The names are `filenames`, or the elements of the only input. A subclass that has a `__post_init__`
+    calls this one's first.
+    """
+
+    filenames: tuple[str, ...] = ()
+    compression_type: str | None = None
+    num_parallel_reads: int | None = None
+    buffer_size: int | None = field(default=None, metadata={"fingerprint": False})
+    """About how many bytes are read at a time; None for what suits a block."""
+
+    def __post_init__(self) -> None:
+        if self.compression_type not in COMPRESSIONS:
+            raise ArgumentError(
+                f"{self.name}(compression_type=) at {self.site}: expected None or one of "
+                f"{', '.join(repr(one) for one in COMPRESSIONS if one)}, got {self.compression_type!r}."
+            )
+        if self.num_parallel_reads is not None:
+            call = f"{self.name}(num_parallel_reads=)"
+            checks.count(self.num_parallel_reads, call, least=1, also={AUTOTUNE: "ps.AUTOTUNE"})
+        if self.buffer_size is not None:
+            checks.count(self.buffer_size, f"{self.name}(buffer_size=)", least=0)
 
     @abstractmethod
     def open(self, path: str, context: Context) -> Reader:
@@ -27,28 +106,111 @@ class FilesOp(Op):
     def find_cardinality(self) -> int:
         return UNKNOWN
 
+    def read(self) -> Op:
+        """What a dataset over these files is made of: this op, or several files in turn."""
+        if self.num_parallel_reads is None:
+            return self
+        # As bytes: the name of a file need not be text.
+        names = self.inputs or (FromTensorSlices.of([os.fsencode(name) for name in self.filenames]),)
+        return FilesInTurn(
+            inputs=names,
+            function=partial(_one_file, self),
+            cycle_length=self.num_parallel_reads,
+            block_length=1,
+            num_parallel_calls=self.num_parallel_reads,
+            site=self.site,
+            reads=self,
+        ).named(self.called)
+
+    def of_one(self, path: str) -> FilesOp:
+        """The same for one file alone."""
+        one = copy.copy(self)  # and not `replace`, which would check all arguments again
+        changes = {"filenames": (path,), "inputs": (), "num_parallel_reads": None}
+        for name, value in changes.items():
+            object.__setattr__(one, name, value)
+        one.__dict__.pop("cardinality", None)
+        return one
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FilesInTurn(Interleave):
+    """Several files at a time, an element of each in turn."""
+
+    reads: FilesOp
+
+    def find_spec(self) -> Spec | None:
+        return self.reads.spec
+
+    def describe(self) -> str:
+        return self.reads.describe()
+
+
+def _one_file(reads: FilesOp, name: Any) -> Pipeline:
+    """The dataset of one file; `name` is an element of the names."""
+    if not isinstance(name, str | bytes):
+        raise TypeError(f"expected the name of a file, got {name!r}")
+    one = Pipeline()
+    one.op = reads.of_one(os.fsdecode(name))
+    return one
+
 
 class RunningFiles(Running):
-    """Reads one file after another; one is open at a time."""
+    """Reads one file after another; one is open at a time. Errors number elements over all files."""
 
-    def __init__(self, op: FilesOp, context: Context) -> None:
+    def __init__(
+        self, op: FilesOp, context: Context, open: Callable[[str, Context], Reader] | None = None
+    ) -> None:
         self._op = op
+        self._open = open or op.open
         self._context = context
+        self._names: Input | None = context.input() if op.inputs else None
         self._next = 0
+        self._seen = 0
         self._reader: Reader | None = None
 
     def pull(self, rows: int) -> Block | None:
+        try:
+            block = self._pull(rows)
+        except ElementError as error:
+            if error.op == self._context.label and error.file:
+                error.number = self._seen
+            self._seen += 1
+            raise
+        self._seen += 0 if block is None else block.rows
+        return block
+
+    def _pull(self, rows: int) -> Block | None:
         while True:
             if self._reader is None:
-                if self._next == len(self._op.filenames):
+                path = self._next_path()
+                if path is None:
                     return None
-                path = self._op.filenames[self._next]
-                self._next += 1
-                self._reader = self._op.open(path, self._context)
+                self._reader = self._open(path, self._context)
             block = self._reader.pull(rows)
             if block is not None:
                 return block
             self.close()
+
+    def _next_path(self) -> str | None:
+        number = self._next
+        if self._names is None:
+            if number == len(self._op.filenames):
+                return None
+            self._next += 1
+            return self._op.filenames[number]
+        block = self._names.pull(1)
+        if block is None:
+            return None
+        self._next += 1
+        name = block.element(0)
+        if not isinstance(name, str | bytes):
+            raise DataError(
+                f"{self._context.where}: expected element {number} of the dataset of file names to be a "
+                f"name, got {name!r}.",
+                op=self._context.label,
+                number=number,
+            )
+        return os.fsdecode(name)
 
     def close(self) -> None:
         reader, self._reader = self._reader, None

@@ -1,0 +1,57 @@
+"""`Picture`: a compressed image whose header has been read, and whose pixels are yet to be decoded."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.errors import DataError
+
+LARGEST = 1 << 29
+"""No image is decoded that would have more bytes than this: a damaged header may claim anything."""
+
+
+class Picture(ABC):
+    """An image that is known by its header. It shares nothing with others: threads may divide them."""
+
+    __slots__ = ("dtype", "shape")
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+    @abstractmethod
+    def into(self, out: NDArray[Any]) -> None:
+        """Decode into `out`, which has the picture's shape and dtype, and its items in order."""
+
+    def decoded(self) -> NDArray[Any]:
+        """The pixels, in an array of their own."""
+        out = np.empty(self.shape, self.dtype)
+        self.into(out)
+        return out
+
+
+def check_size(call: str, kind: str, height: int, width: int, pixel_bytes: int) -> None:
+    """Refuse an image without pixels, and one that is too large, before anything is allocated."""
+    if height < 1 or width < 1:
+        raise DataError(
+            f"{call}: expected an image with pixels, got a {kind} whose header says {height} x {width}."
+        )
+    size = math.prod((height, width, pixel_bytes))
+    if size > LARGEST:
+        raise DataError(
+            f"{call}: expected an image of at most {LARGEST >> 20} MiB, got a {kind} whose header says "
+            f"{height} x {width} pixels, {size >> 20} MiB. If it is no mistake, cut it into smaller ones."
+        )
+
+
+def check_length(call: str, kind: str, height: int, width: int, least: int, length: int) -> None:
+    """Refuse contents that are too short for what their header says, before anything is allocated."""
+    if length < least:
+        raise DataError(
+            f"{call}: expected at least {least} bytes for a {kind} whose header says {height} x {width} "
+            f"pixels, got {length}. The contents are cut short, or the header is damaged."
+        )

@@ -1,0 +1,80 @@
+"""Pictures of all rows of a block: one dense array where their shapes are equal, ragged otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.blocks.columns import BytesColumn, RaggedColumn
+from penstock.blocks.rows import Rows
+from penstock.blocks.trace import Opaque, StandIn, Trace
+from penstock.errors import ArgumentTypeError
+from penstock.image.codecs.picture import Picture
+from penstock.kernels.spans import offsets_of
+
+
+def contents_of(value: Any, call: str) -> memoryview:
+    """A user's bytes, as they are."""
+    if isinstance(value, bytes | bytearray | memoryview):
+        view = memoryview(value)
+        if view.contiguous:
+            return view.cast("B")
+    raise ArgumentTypeError(f"{call}: expected the bytes of an image, got {_described(value)}.")
+
+
+def _described(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return f"an array of shape {value.shape} and dtype {value.dtype}"
+    return f"a {type(value).__name__}"
+
+
+def contents_of_rows(value: StandIn, call: str) -> list[memoryview]:
+    """The bytes of each row of a block, none of them copied."""
+    column = value._column if isinstance(value, Opaque) else None
+    if not isinstance(column, BytesColumn) or column.text or column.shape:
+        value._refuse(f"uses {call} on an element that is no bytes")
+    value._trace.may_raise = True  # what cannot be decoded is found out only now
+    everything = memoryview(column.values).cast("B")  # type: ignore[arg-type]
+    return [everything[start:end] for start, end in pairwise(column.offsets.tolist())]
+
+
+def values_of_rows(value: Any, trace: Trace) -> list[Any]:
+    """What a value is in each row: a stand-in's leaves, or the same thing again and again."""
+    if isinstance(value, Rows):
+        return list(value._array)
+    if isinstance(value, StandIn):
+        value._refuse("uses an element that is no array of one shape")
+    if isinstance(value, list | tuple):
+        return list(zip(*(values_of_rows(part, trace) for part in value), strict=True))
+    return [value] * trace.rows
+
+
+def decoded_rows(pictures: Sequence[Picture], trace: Trace) -> Rows | Opaque:
+    """The stand-in for the decoded pictures, one a row."""
+    first = pictures[0]
+    if any(picture.dtype != first.dtype or len(picture.shape) != len(first.shape) for picture in pictures):
+        trace.refuse("decodes images of several kinds")
+    if all(picture.shape == first.shape for picture in pictures):
+        out = trace.empty((len(pictures), *first.shape), first.dtype)
+        fill(pictures, out, 0, len(pictures))
+        trace.largest = max(trace.largest, out.nbytes)
+        return Rows(out, trace)
+    shapes = np.array([picture.shape for picture in pictures], np.int64)
+    offsets = offsets_of(shapes.prod(axis=1))
+    values = trace.empty((int(offsets[-1]),), first.dtype)
+    column = RaggedColumn(values, offsets, shapes)
+    fill(pictures, list(column.items()), 0, len(pictures))
+    trace.largest = max(trace.largest, values.nbytes)
+    return Opaque(column, trace)
+
+
+def fill(
+    pictures: Sequence[Picture], out: Sequence[NDArray[Any]] | NDArray[Any], start: int, stop: int
+) -> None:
+    """Decode the rows from `start` up to `stop`; others may decode other rows at the same time."""
+    for row in range(start, stop):
+        pictures[row].into(out[row])

@@ -1,0 +1,72 @@
+"""A window of an image at another size: what `ps.image.resize` gives for it, to the last bit."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.image.codecs.jpeg import Jpeg, JpegOptions, Window, scaled
+from penstock.image.codecs.jpeg_header import JpegHeader
+from penstock.image.codecs.picture import Picture
+from penstock.image.resize import nearest
+
+Size = tuple[int, int]
+
+
+class Resampled(Picture):
+    """A window of an image at another size. The window may start and end within a pixel."""
+
+    __slots__ = ("_image", "_method", "_size", "_spans")
+
+    def __init__(
+        self, image: NDArray[Any] | Jpeg, window: Window, ratio: int, size: Size, method: str
+    ) -> None:
+        self._image, self._size, self._method = image, size, method
+        self._spans = [(window[axis] / ratio, window[axis + 2] / ratio) for axis in (0, 1)]
+        """Where the window starts, and how long it is, in rows and in columns of the image."""
+        self.shape = (*size, *image.shape[2:])
+        self.dtype = image.dtype if method == "nearest" else np.dtype(np.float32)
+
+    def into(self, out: NDArray[Any]) -> None:
+        image = self._image.around() if isinstance(self._image, Jpeg) else self._image
+        if self._method == "nearest":
+            rows, columns = (self._nearest(axis) for axis in (0, 1))
+            np.copyto(out, image[rows[:, None], columns])
+            return
+        if image.dtype not in (np.uint8, np.float32):
+            image = image.astype(np.float32)
+        self._bilinear(np.ascontiguousarray(image), out)
+
+    def _nearest(self, axis: int) -> NDArray[np.int64]:
+        first, count, start, length = self._pixels(axis)
+        return nearest(length, self._size[axis], count, start) + first
+
+    def _bilinear(self, image: NDArray[Any], out: NDArray[Any]) -> None:
+        from penstock.kernels.compiled.resample import resample
+
+        channels = math.prod(image.shape[2:])
+        flat, lines = image.reshape(-1), out.reshape(len(out), -1)
+        resample(flat, image.shape[1], channels, *self._pixels(0), *self._pixels(1), lines)
+
+    def _pixels(self, axis: int) -> tuple[int, int, float, float]:
+        """The first pixel that the window touches, how many it touches, and its start and length in them."""
+        start, length = self._spans[axis]
+        first = math.floor(start)
+        return first, math.ceil(start + length) - first, start - first, length
+
+
+def resampled_jpeg(
+    data: memoryview, call: str, header: JpegHeader, window: Window, size: Size, method: str, channels: int
+) -> Resampled:
+    """A window of a JPEG, decoded no larger than is enough for the size that is wanted."""
+    ratio = 8
+    while ratio > 1 and (window[2] < size[0] * ratio or window[3] < size[1] * ratio):
+        ratio //= 2
+    ends = [window[axis] + window[axis + 2] for axis in (0, 1)]
+    top, left = window[0] // ratio, window[1] // ratio
+    small = (top, left, scaled(ends[0], ratio) - top, scaled(ends[1], ratio) - left)
+    jpeg = Jpeg.of(data, call, JpegOptions(channels, ratio), header, small)
+    return Resampled(jpeg, window, ratio, size, method)

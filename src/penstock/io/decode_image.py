@@ -1,0 +1,71 @@
+"""`decode_image`: images of several kinds to arrays, with the words of `tf.io`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from penstock.blocks.trace import block_function
+from penstock.errors import ArgumentError, ArgumentTypeError, DataError
+from penstock.image.codecs.bmp import Bmp
+from penstock.image.codecs.converted import Converted
+from penstock.image.codecs.jpeg import Jpeg, JpegOptions
+from penstock.image.codecs.picture import Picture
+from penstock.image.codecs.png import Png
+from penstock.image.codecs.png_chunks import SIGNATURE
+from penstock.image.codecs.rows import contents_of, contents_of_rows, decoded_rows
+
+_CALL = "ps.io.decode_image"
+
+
+def _decode_rows(contents: Any, channels: int | None = None, dtype: Any = np.uint8) -> Any:
+    channels, dtype = _checked(channels, dtype)
+    pictures = [_picture(data, channels, dtype) for data in contents_of_rows(contents, _CALL)]
+    return decoded_rows(pictures, contents._trace)
+
+
+@block_function(_decode_rows)
+def decode_image(contents: Any, channels: int | None = None, dtype: Any = np.uint8) -> Any:
+    """Decode a JPEG, a PNG or a BMP, whichever it is, to an array of shape (height, width, channels).
+
+    `channels` is 1 for grey, 3 for colour, 4 for colour and alpha (not of a JPEG), or 0 for what the
+    image has. `dtype` is uint8, uint16 or float32; others than uint8 are scaled as by
+    `ps.image.convert_image_dtype`, PNGs with all of their 16 bits.
+
+    >>> import numpy as np
+    >>> import penstock as ps
+    >>> import simplejpeg
+    >>> picture = simplejpeg.encode_jpeg(np.full((6, 4, 3), 255, np.uint8))
+    >>> ps.io.decode_image(picture, dtype=np.float32)[0, 0]
+    array([1., 1., 1.], dtype=float32)
+    """
+    channels, dtype = _checked(channels, dtype)
+    return _picture(contents_of(contents, _CALL), channels, dtype).decoded()
+
+
+def _checked(channels: int | None, dtype: Any) -> tuple[int, np.dtype[Any]]:
+    if channels not in (None, 0, 1, 3, 4):
+        raise ArgumentError(f"{_CALL}(channels=): expected 0, 1, 3 or 4, got {channels!r}.")
+    kind = np.dtype(dtype)
+    if kind not in (np.uint8, np.uint16, np.float32):
+        raise ArgumentTypeError(f"{_CALL}(dtype=): expected uint8, uint16 or float32, got {kind}.")
+    return channels or 0, kind
+
+
+def _picture(data: memoryview, channels: int, dtype: np.dtype[Any]) -> Picture:
+    picture: Picture
+    start = bytes(data[:8])
+    if start == SIGNATURE:
+        bits = np.uint8 if dtype == np.uint8 else np.uint16
+        picture = Png(data, _CALL, channels, np.dtype(bits))
+    elif start[:3] == b"\xff\xd8\xff":
+        if channels == 4:
+            raise DataError(f"{_CALL}: expected at most 3 channels of a JPEG, which has no alpha, got 4.")
+        picture = Jpeg(data, _CALL, JpegOptions(channels))
+    elif start[:2] == b"BM":
+        picture = Bmp(data, _CALL, channels)
+    else:
+        got = f"{len(data)} bytes that start with {start!r}" if len(data) else "no bytes at all"
+        raise DataError(f"{_CALL}: expected a JPEG, a PNG or a BMP, got {got}.")
+    return picture if picture.dtype == dtype else Converted(picture, dtype)

@@ -1,0 +1,94 @@
+"""Files of JSON, one value a line, as blocks."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from penstock.blocks.block import Block
+from penstock.blocks.build import column_of
+from penstock.blocks.columns import Column
+from penstock.blocks.structure import LEAF
+from penstock.errors import DataError
+from penstock.graph.running import Context
+from penstock.io.formats.json_values import JsonShape
+from penstock.io.formats.pieces import Bytes, PiecewiseReader
+from penstock.io.formats.text import NEWLINE
+from penstock.io.stores.decompress import Stream
+
+LINES = 4096
+"""The most lines that are parsed at a time."""
+
+
+class JsonLinesReader(PiecewiseReader):
+    """A line is one element; lines of nothing but spaces are passed over."""
+
+    longest = "line"
+
+    def __init__(self, stream: Stream, context: Context, buffer_size: int | None, shape: JsonShape) -> None:
+        super().__init__(stream, context, buffer_size)
+        self._shape = shape
+        self._line = 0
+
+    def parse(self, data: Bytes, last: bool) -> tuple[int, list[Block | DataError]]:
+        ends = np.flatnonzero(data == NEWLINE)[:LINES] + 1
+        if last and not len(ends):
+            ends = np.array([len(data)])
+        if not len(ends):
+            return 0, []
+        used = int(ends[-1])
+        text = data[:used].tobytes()
+        rows: list[tuple[list[Any] | ValueError, int, int]] = []
+        for start, end in pairwise([0, *ends.tolist()]):
+            self._line += 1
+            line = text[start:end].strip()
+            if line:
+                rows.append((self._leaves(line), start, self._line))
+        return used, self._found(rows)
+
+    def _leaves(self, line: bytes) -> list[Any] | ValueError:
+        try:
+            return self._shape.leaves(_value(line))
+        except ValueError as error:
+            return error.with_traceback(None)
+
+    def _found(self, rows: list[tuple[list[Any] | ValueError, int, int]]) -> list[Block | DataError]:
+        """The elements in blocks, with an error for each line at fault in its place."""
+        good = [leaves for leaves, _, _ in rows if not isinstance(leaves, ValueError)]
+        columns = self._shape.columns(good) if good and len(good) == len(rows) else None
+        if columns is not None:
+            return self._block(columns, len(rows))
+        found: list[Block | DataError] = []
+        made: list[list[Any]] = []
+        for leaves, start, line in rows:
+            try:
+                if isinstance(leaves, ValueError):
+                    raise leaves
+                made.append(self._shape.row(leaves))
+            except ValueError as error:
+                found += self._block([column_of(one) for one in zip(*made, strict=True)], len(made))
+                made = []
+                found.append(self.wrong(f"{error}.", self.base + start, line))
+        return [*found, *self._block([column_of(one) for one in zip(*made, strict=True)], len(made))]
+
+    def _block(self, columns: list[Column], rows: int) -> list[Block]:
+        assert self._shape.structure is not None or not rows
+        return [Block(self._shape.structure or LEAF, columns, rows)] if rows else []
+
+
+def _value(line: bytes) -> Any:
+    try:
+        return json.loads(line)
+    except UnicodeDecodeError as error:
+        raise ValueError(f"expected JSON in UTF-8, got {_short(line)}: {error}") from None
+    except RecursionError:
+        raise ValueError(f"expected JSON of a reasonable depth, got {_short(line)}") from None
+    except ValueError as error:
+        raise ValueError(f"expected JSON, got {_short(line)}: {error}") from None
+
+
+def _short(line: bytes) -> str:
+    return repr(line) if len(line) <= 60 else f"{line[:57]!r}..."

@@ -1,0 +1,115 @@
+"""tf.train.SequenceExample on the wire: its lists of features, and the features in them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit, types
+
+from penstock.kernels.compiled.example import (
+    FEATURE_LISTS,
+    INDEX,
+    NUMBERS,
+    OTHER_COUNT,
+    RAW,
+    ROWS,
+    check,
+    locate,
+    note,
+    survey,
+)
+from penstock.kernels.compiled.wire import I8, PAIR, skip, span_at, tag_at
+
+
+@njit(PAIR(I8, I8), nogil=True, cache=True)
+def count_features(at: int, end: int) -> tuple[int, int]:
+    """The position after a FeatureList, and how many features it has."""
+    count = 0
+    while at < end:
+        tag, at = tag_at(at, end)
+        if at >= 0:
+            if tag == 10:
+                count += 1
+            at = skip(at, end, tag)
+        if at < 0:
+            return at, 0
+    return at, count
+
+
+@njit(I8(RAW, INDEX, RAW, INDEX, ROWS, ROWS, ROWS, NUMBERS), nogil=True, cache=True)
+def survey_lists(
+    buf: Any, offsets: Any, keys: Any, bounds: Any, steps: Any, first: Any, last: Any, fault: Any
+) -> int:
+    """Where the lists of these keys lie, and how many features they have, -1 where there is none.
+
+    Returns how many records are right before one that is not.
+    """
+    base = buf.ctypes.data
+    number = len(bounds) - 1
+    begins = np.empty(number, np.int64)
+    ends = np.empty(number, np.int64)
+    guesses = np.empty(64, np.int64)
+    for i in range(len(guesses)):
+        guesses[i] = -1
+    for row in range(len(offsets) - 1):
+        at, end = base + offsets[row], base + offsets[row + 1]
+        done = locate(at, end, FEATURE_LISTS, keys, bounds, begins, ends, guesses)
+        if done < 0:
+            note(fault, done, base, -1, 0)
+            return row
+        for key in range(number):
+            count = -1
+            first[key, row] = last[key, row] = 0
+            if begins[key] >= 0:
+                first[key, row], last[key, row] = begins[key], ends[key]
+                done, count = count_features(begins[key], ends[key])
+                if done < 0:
+                    note(fault, done, base, key, 0)
+                    return row
+            steps[key, row] = count
+    return len(offsets) - 1
+
+
+@njit(types.void(INDEX, INDEX, NUMBERS, NUMBERS), nogil=True, cache=True)
+def find_features(first: Any, last: Any, begins: Any, ends: Any) -> None:
+    """Where each feature of each list lies, in order."""
+    place = 0
+    for row in range(len(first)):
+        at, end = first[row], last[row]
+        while at < end:
+            tag, at = tag_at(at, end)
+            if tag == 10:
+                begins[place], at = span_at(at, end)
+                ends[place] = at
+                place += 1
+            else:
+                at = skip(at, end, tag)
+
+
+@njit(I8(RAW, INDEX, INDEX, I8, I8, NUMBERS, NUMBERS, NUMBERS, NUMBERS), nogil=True, cache=True)
+def survey_features(
+    buf: Any,
+    begins: Any,
+    ends: Any,
+    want: int,
+    need: int,
+    counts: Any,
+    first: Any,
+    last: Any,
+    fault: Any,
+) -> int:
+    """Look at features of one kind; returns how many are right before one that is not.
+
+    One without values is right where any number of them is (`need` is -1).
+    """
+    base = buf.ctypes.data
+    for i in range(len(begins)):
+        bad, kind, count, begin, end = survey(begins[i], ends[i])
+        if bad >= 0 and (kind != 0 or need >= 0):
+            bad = check(kind, count, want, need, 1, begins[i])
+        if bad < 0:
+            note(fault, bad, base, 0, count if -bad & 15 == OTHER_COUNT else kind)
+            return i
+        counts[i], first[i], last[i] = count, begin, end
+    return len(begins)

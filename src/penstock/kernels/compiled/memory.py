@@ -1,0 +1,77 @@
+"""Memory by its address: what kernels over many small messages need to be quick.
+
+Numba counts a reference to an array in every function that is given one, and looks at every index for
+a negative one. A plain address costs neither. Whoever calls holds every address to its bounds.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+
+def _pointer(builder: Any, address: Any, bits: int) -> Any:
+    return builder.inttoptr(address, ir.IntType(bits).as_pointer())
+
+
+def _byte_at(typing: Any, address: Any) -> Any:  # noqa: ARG001
+    """The byte at an address, as an int64."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:  # noqa: ARG001
+        return builder.zext(builder.load(_pointer(builder, args[0], 8), align=1), ir.IntType(64))
+
+    return types.int64(types.int64), generate
+
+
+def _put_byte(typing: Any, address: Any, value: Any) -> Any:  # noqa: ARG001
+    """Write the lowest byte of an int64."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:  # noqa: ARG001
+        builder.store(builder.trunc(args[1], ir.IntType(8)), _pointer(builder, args[0], 8), align=1)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64), generate
+
+
+def _put_number(typing: Any, address: Any, value: Any) -> Any:  # noqa: ARG001
+    """Write an int64, in the machine's order."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:  # noqa: ARG001
+        builder.store(args[1], _pointer(builder, args[0], 64), align=1)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64), generate
+
+
+def _copy_word(typing: Any, to: Any, source: Any) -> Any:  # noqa: ARG001
+    """Copy four bytes."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:  # noqa: ARG001
+        word = builder.load(_pointer(builder, args[1], 32), align=1)
+        builder.store(word, _pointer(builder, args[0], 32), align=1)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64), generate
+
+
+def _copy(typing: Any, to: Any, source: Any, size: Any) -> Any:  # noqa: ARG001
+    """Copy `size` bytes: one memcpy."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:  # noqa: ARG001
+        target, source = _pointer(builder, args[0], 8), _pointer(builder, args[1], 8)
+        cgutils.raw_memcpy(builder, target, source, args[2], 1)  # type: ignore[no-untyped-call]
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, types.int64), generate
+
+
+# Their types are those of the compiler's, which says nothing of how they are called.
+byte_at: Any = intrinsic(_byte_at)
+put_byte: Any = intrinsic(_put_byte)
+put_number: Any = intrinsic(_put_number)
+copy_word: Any = intrinsic(_copy_word)
+copy: Any = intrinsic(_copy)

@@ -1,0 +1,98 @@
+"""`Dataset.list_files`: the names of the files that patterns match."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from penstock.blocks.block import Block
+from penstock.blocks.build import column_of
+from penstock.blocks.spec import TEXT, Spec, TensorSpec
+from penstock.blocks.structure import LEAF
+from penstock.errors import ArgumentError, ArgumentTypeError, StoreError
+from penstock.graph.op import UNKNOWN, Op
+from penstock.graph.running import Context, Running
+from penstock.graph.site import user_site
+from penstock.io.stores.listing import list_paths
+
+
+def patterns_of(file_pattern: Any) -> tuple[str, ...]:
+    """The patterns that a user gave: one, or a list or an array of them."""
+    call = f"list_files(file_pattern=) at {user_site()}"
+    given = file_pattern
+    if isinstance(given, str | bytes | os.PathLike):
+        given = [given]
+    elif isinstance(given, np.ndarray):
+        given = given.ravel().tolist()
+    items = list(given) if isinstance(given, Iterable) else [given]
+    if not all(isinstance(one, str | bytes | os.PathLike) for one in items):
+        raise ArgumentTypeError(f"{call}: expected a pattern or a list of them, got {file_pattern!r}.")
+    patterns = tuple(str(os.fsdecode(one)) for one in items)
+    if not patterns or not all(patterns):
+        raise ArgumentError(f"{call}: expected at least one pattern that is not empty, got {file_pattern!r}.")
+    return patterns
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ListFiles(Op):
+    """The names of all files that any of the patterns matches, sorted, each once.
+
+    The patterns are looked at when an iteration begins, and each time anew.
+    """
+
+    patterns: tuple[str, ...]
+
+    name = "list_files"
+
+    def start(self, context: Context) -> Running:
+        return RunningListing(self, context)
+
+    def find_spec(self) -> Spec | None:
+        return Spec(LEAF, [TensorSpec((), TEXT)])
+
+    def find_cardinality(self) -> int:
+        return UNKNOWN
+
+
+class RunningListing(Running):
+    """Looks for the files at the first pull."""
+
+    def __init__(self, op: ListFiles, context: Context) -> None:
+        self._op = op
+        self._context = context
+        self._paths: list[str] | None = None
+        self._next = 0
+
+    def pull(self, rows: int) -> Block | None:
+        if self._paths is None:
+            self._paths = self._found()
+        paths = self._paths[self._next : self._next + rows]
+        self._next += len(paths)
+        return Block(LEAF, [column_of(paths)], len(paths)) if paths else None
+
+    def _found(self) -> list[str]:
+        paths = sorted({path for pattern in self._op.patterns for path in list_paths(pattern, self._context)})
+        if not paths:
+            shown = ", ".join(map(repr, self._op.patterns))
+            raise StoreError(
+                f"{self._context.where}: expected files that match {shown}, found none. Patterns are "
+                f"relative to {os.getcwd()!r}: is the path right?",  # noqa: PTH109
+                file=self._op.patterns[0],
+            )
+        for path in paths:
+            try:
+                path.encode()
+            except UnicodeEncodeError:
+                raise StoreError(
+                    f"{self._context.where}: expected file names in UTF-8, got {path!r}. Rename the file, or "
+                    f"give its name to the dataset that reads it.",
+                    file=path,
+                ) from None
+        return paths
+
+    def close(self) -> None:
+        self._paths = []

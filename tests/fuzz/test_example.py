@@ -1,0 +1,14 @@
+"""Damaged tf.train.Examples: some thousands here, as many as one likes with `python -m fuzz.example`."""
+
+from __future__ import annotations
+
+import pytest
+
+from fuzz.example import fuzz
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_given_damaged_records_then_what_plain_python_says_or_an_error_comes(seed: int) -> None:
+    seen = fuzz(5000, seed)
+    assert seen["good"] > 500
+    assert seen["failed"] > 500
