@@ -12,7 +12,7 @@ from benchmarks.declare import Expected, Peer, Work
 
 ROWS = 500_000
 FEATURES = 16
-GROUP = 50_000
+GROUP = 196 * 256
 BATCH = 256
 COARSE = 65_536
 
@@ -71,42 +71,56 @@ def torch_naive(path: str) -> Any:
     return DataLoader(Rows(), batch_size=BATCH)
 
 
-def torch_batches(coarse: int, workers: int) -> Any:
-    """Take whole columns of pyarrow's batches, cut to size; workers take row groups in turn."""
+def torch_groups(coarse: int, workers: int) -> Any:
+    """Take whole columns of pyarrow's batches, cut to size: a row group a call, in workers if so said."""
 
     def build(path: str) -> Any:
         from torch.utils.data import DataLoader
 
-        rows: Any = _batches(path, coarse)
-        return DataLoader(rows, batch_size=None, num_workers=workers, persistent_workers=workers > 0)
+        groups: Any = Groups(path, coarse)
+        # A worker that is forked from a process with Arrow's threads would wait for ever.
+        started = {"multiprocessing_context": "spawn", "persistent_workers": True} if workers else {}
+        loader: Any = DataLoader(groups, batch_size=None, num_workers=workers, **started)
+        return Cut(loader)
 
     return build
 
 
-def _batches(path: str, coarse: int) -> Any:
-    import pyarrow.parquet as pq
-    import torch
-    from torch.utils.data import IterableDataset, get_worker_info
+class Groups:
+    """A map-style data set for the DataLoader: the columns of pyarrow's batches of one row group."""
 
-    class Batches(IterableDataset):  # type: ignore[misc, type-arg, unused-ignore]
-        def __iter__(self) -> Iterator[Any]:
-            worker = get_worker_info()
-            first, step = (0, 1) if worker is None else (worker.id, worker.num_workers)
-            file = pq.ParquetFile(path)
-            groups = range(first, file.num_row_groups, step)
-            left: dict[str, Any] = {}
-            for batch in file.iter_batches(coarse, row_groups=list(groups)):
-                made = {name: torch.tensor(batch[name].to_numpy()) for name in batch.schema.names}
-                if left:
-                    made = {name: torch.cat([left[name], part]) for name, part in made.items()}
-                parts = {name: part.split(BATCH) for name, part in made.items()}
-                cut = [dict(zip(parts, one, strict=True)) for one in zip(*parts.values(), strict=True)]
-                left = cut.pop() if cut and len(cut[-1]["label"]) < BATCH else {}
-                yield from cut
-            if left:
-                yield left
+    def __init__(self, path: str, coarse: int) -> None:
+        self._path = path
+        self._coarse = coarse
+        self._file: Any = None
 
-    return Batches()
+    def __len__(self) -> int:
+        return -(-ROWS // GROUP)
+
+    def __getitem__(self, group: int) -> list[Any]:
+        import pyarrow.parquet as pq
+        import torch
+
+        if self._file is None:
+            self._file = pq.ParquetFile(self._path)
+        return [
+            {name: torch.tensor(batch[name].to_numpy()) for name in batch.schema.names}
+            for batch in self._file.iter_batches(self._coarse, row_groups=[group])
+        ]
+
+
+class Cut:
+    """What comes of every row group, cut to batches."""
+
+    def __init__(self, groups: Any) -> None:
+        self._groups = groups
+
+    def __iter__(self) -> Iterator[Any]:
+        for group in self._groups:
+            for columns in group:
+                parts = [column.split(BATCH) for column in columns.values()]
+                for one in zip(*parts, strict=True):
+                    yield dict(zip(columns, one, strict=True))
 
 
 WORK = Work(
@@ -120,8 +134,8 @@ WORK = Work(
     peers=(
         Peer("penstock", "", penstock),
         Peer("torch", "naive", torch_naive, "(pyarrow, rows)"),
-        Peer("torch", "best", torch_batches(BATCH, 0), "(pyarrow, batches of 256)"),
-        Peer("torch", "expert", torch_batches(COARSE, 0), "(pyarrow, coarse batches)"),
-        Peer("torch", "expert", torch_batches(COARSE, 2), "(pyarrow, coarse batches, 2 workers)"),
+        Peer("torch", "best", torch_groups(BATCH, 0), "(pyarrow, batches of 256)"),
+        Peer("torch", "expert", torch_groups(COARSE, 0), "(pyarrow, coarse batches)"),
+        Peer("torch", "expert", torch_groups(COARSE, 2), "(pyarrow, coarse batches, 2 workers)"),
     ),
 )

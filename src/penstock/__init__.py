@@ -1,27 +1,52 @@
 """Penstock: the input pipeline of a training loop, with a memory budget that holds."""
 
-from penstock import errors, image, random
+from penstock import errors, image, io, random
 from penstock.blocks.ragged import Ragged
 from penstock.blocks.spec import DatasetSpec, TensorSpec
 from penstock.dataset import Dataset, assert_cardinality, group_by_reducer, pad_to_cardinality
 from penstock.graph.op import AUTOTUNE, INFINITE, UNKNOWN
 from penstock.ops.group_by_reducer import Reducer
 from penstock.options import Options
+from penstock.sources import (
+    ArrayRecordDataset,
+    ArrowDataset,
+    CsvDataset,
+    FixedLengthRecordDataset,
+    ImageFolderDataset,
+    JsonLinesDataset,
+    NpyDataset,
+    ParquetDataset,
+    TextLineDataset,
+    TFRecordDataset,
+    WebDataset,
+)
 
 __all__ = [
     "AUTOTUNE",
+    "ArrayRecordDataset",
+    "ArrowDataset",
+    "CsvDataset",
     "Dataset",
     "DatasetSpec",
+    "FixedLengthRecordDataset",
     "INFINITE",
+    "ImageFolderDataset",
+    "JsonLinesDataset",
+    "NpyDataset",
     "Options",
+    "ParquetDataset",
     "Ragged",
     "Reducer",
+    "TFRecordDataset",
     "TensorSpec",
+    "TextLineDataset",
     "UNKNOWN",
+    "WebDataset",
     "assert_cardinality",
     "errors",
     "group_by_reducer",
     "image",
+    "io",
     "pad_to_cardinality",
     "random",
 ]

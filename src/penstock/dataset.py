@@ -196,17 +196,19 @@ class Dataset(Pipeline):
         SQLite, where values have types of their own, a column has the type of its first `batch_rows`
         values. By default that suits the size of the first rows. Needs `pip install 'penstock[sql]'`.
 
-        >>> import penstock as ps, sqlite3, tempfile, os
-        >>> path = os.path.join(tempfile.mkdtemp(), "animals.db")
-        >>> database = sqlite3.connect(path)
+        >>> import penstock as ps, sqlite3, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> address = f"sqlite:///{folder.name}/animals.db"
+        >>> database = sqlite3.connect(f"{folder.name}/animals.db")
         >>> _ = database.execute("CREATE TABLE animals (name TEXT, legs INTEGER)")
         >>> _ = database.execute("INSERT INTO animals VALUES ('cat', 4), ('emu', 2), ('ant', 6)")
         >>> database.commit(), database.close()
         (None, None)
         >>> query = "SELECT * FROM animals WHERE legs > ? ORDER BY legs"
-        >>> ds = ps.Dataset.from_sql(query, f"sqlite:///{path}", parameters=(2,))
+        >>> ds = ps.Dataset.from_sql(query, address, parameters=(2,))
         >>> [(row["name"], int(row["legs"])) for row in ds]
         [('cat', 4), ('ant', 6)]
+        >>> folder.cleanup()
         """
         op = FromSql(
             query=query,

@@ -88,16 +88,16 @@ def draws_of(contents: bytes, size: Any, **how: Any) -> Any:
 
 
 @pytest.mark.parametrize("method", ["bilinear", "nearest"])
+@pytest.mark.parametrize("size", [(32, 31), (40, 20), (20, 40)])
 @pytest.mark.parametrize(
     "contents", [BASELINE, PROGRESSIVE, jpeg(75, 61)], ids=["baseline", "progressive", "odd"]
 )
 def test_given_a_jpeg_not_twice_as_large_then_it_is_the_crop_of_the_decoded_image(
-    contents: bytes, method: str
+    contents: bytes, size: Any, method: str
 ) -> None:
     decoded = ps.io.decode_jpeg(contents)
-    assert same(
-        draws_of(contents, (32, 31), interpolation=method), draws_of(decoded, (32, 31), interpolation=method)
-    )
+    got = draws_of(contents, size, interpolation=method)
+    assert same(got, draws_of(decoded, size, interpolation=method))
 
 
 @pytest.mark.parametrize("ratio", [2, 4, 8])

@@ -61,7 +61,9 @@ def test_given_another_coding_of_the_same_picture_then_pixels_and_windows_are_th
 def test_given_a_window_then_what_lies_below_it_is_not_decoded() -> None:
     contents = jpeg(160, 160)
     middle = len(contents) * 3 // 4
-    damaged = contents[:middle] + bytes(256 - byte & 0x7F for byte in contents[middle:-2]) + contents[-2:]
+    damaged = contents[:middle] + b"\xff\x00" * 300 + contents[-2:]  # nothing is coded as all ones
+    with pytest.raises(ps.errors.DataError, match="Corrupt"):
+        decode(damaged)
     assert np.array_equal(crop(damaged, (0, 0, 48, 160)), decode(contents)[:48])
 
 
@@ -246,6 +248,15 @@ def test_given_a_bad_jpeg_among_good_ones_then_only_it_is_lost() -> None:
     good = [decode(each) for i, each in enumerate(contents) if i != 5]
     assert same([*before, *after], good)
     assert len(list(ds.ignore_errors())) == 8
+
+
+def test_given_images_that_grow_then_the_budget_holds() -> None:
+    small, large = jpeg(8, 8), jpeg(600, 800)
+    ds = dataset([small] * 100 + [large] * 30).map(decode)
+    with ds.iterate(memory=16 << 20) as it:
+        shapes = [x.shape for x in it]
+        assert it._run.ledger.peak <= 16 << 20
+    assert shapes == [(8, 8, 3)] * 100 + [(600, 800, 3)] * 30
 
 
 def test_given_threads_that_divide_the_rows_then_each_row_is_right() -> None:

@@ -94,15 +94,18 @@ def test_given_a_png_cut_short_anywhere_then_it_is_a_data_error() -> None:
             decode(contents[:size])
 
 
-def test_given_a_damaged_byte_then_it_is_a_data_error_or_makes_no_difference() -> None:
-    image = samples(3, 8)
-    contents = png(image, filters=np.random.default_rng(0))
+@pytest.mark.parametrize("colour", [2, 3])
+def test_given_a_damaged_byte_then_it_is_a_data_error_or_makes_no_difference(colour: int) -> None:
+    image = samples(3 if colour == 2 else 1, 8)
+    palette = np.random.default_rng(1).bytes(768) if colour == 3 else b""
+    contents = png(image, 8, colour, palette=palette, filters=np.random.default_rng(0))
+    expected = decode(contents)
     harmless = 0
     for at in range(len(contents)):
         damaged = bytearray(contents)
         damaged[at] ^= 0x41
         try:
-            assert np.array_equal(decode(bytes(damaged)), image)
+            assert np.array_equal(decode(bytes(damaged)), expected)
             harmless += 1
         except ps.errors.DataError as error:
             assert str(error).startswith("ps.io.decode_png: expected")

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.kernels.spans import gather_spans, offsets_of
+from penstock.kernels import spans
+from penstock.kernels.spans import gather_spans, offsets_of, scatter_spans
 
 
 @given(st.lists(st.tuples(st.integers(0, 500), st.integers(0, 400)), max_size=30))
@@ -29,3 +30,31 @@ def test_given_many_spans_then_both_ways_of_gathering_agree(length: int) -> None
     starts = np.arange(9000)[::-1] * 11
     out, _ = gather_spans(values, starts, np.full(9000, length, np.int64))
     assert (out.reshape(9000, length) == starts[:, None] + np.arange(length)).all()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_compiled_kernel_moves_bytes_as_the_plain_ways_do(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import numba  # noqa: F401  (the kernel is used where this is loaded)
+
+    random = np.random.default_rng(seed)
+    values = random.integers(0, 256, 5000, np.uint8)
+    values.flags.writeable = False
+    lengths = random.integers(0, 90, 300)
+    starts = random.integers(0, 4900, 300)
+    places = random.permutation(300) * 90
+    calls = []
+    move = spans._move_compiled
+    monkeypatch.setattr(spans, "_move_compiled", lambda *args: calls.append(1) or move(*args))
+    compiled, offsets = gather_spans(values, starts, lengths)
+    laid = np.zeros(27_000, np.uint8)
+    scatter_spans(laid, places, values, starts, lengths)
+    assert len(calls) == 2
+    monkeypatch.setattr(spans, "FEW", 1 << 30)
+    plain, same_offsets = gather_spans(values, starts, lengths)
+    plainly_laid = np.zeros(27_000, np.uint8)
+    scatter_spans(plainly_laid, places, values, starts, lengths)
+    assert compiled.tolist() == plain.tolist()
+    assert offsets.tolist() == same_offsets.tolist()
+    assert laid.tolist() == plainly_laid.tolist()

@@ -66,6 +66,17 @@ def test_given_held_arrays_then_what_other_ops_need_must_fit_beside_them() -> No
         batch.need(701, "")
 
 
+def test_given_held_arrays_then_what_the_op_itself_needs_must_fit_beside_them() -> None:
+    ledger = Ledger(1000)
+    account = ledger.account("interleave")
+    account.hold(np.zeros(300, np.uint8), "")
+    account.need(700, "")
+    with pytest.raises(ps.errors.BudgetError, match="needs 1001 B at once, but"):
+        account.need(701, "")
+    with pytest.raises(ps.errors.BudgetError, match="needs 1001 B at once, but"):
+        account.hold(np.zeros(1, np.uint8), "")
+
+
 def test_given_an_array_that_does_not_fit_then_it_is_not_held() -> None:
     ledger = Ledger(1000)
     ledger.account("batch").need(701, "")

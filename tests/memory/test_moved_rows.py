@@ -73,3 +73,17 @@ def test_when_a_row_of_another_kind_comes_then_the_others_move_about_a_mebibyte_
     assert ledger.peak <= budget
     store.close()
     assert ledger.held == 0
+
+
+def test_given_a_budget_for_the_rows_and_little_more_when_they_move_then_they_stay_in_memory(
+    scratch: Scratch,
+) -> None:
+    ledger = Ledger(24 << 20)
+    notes: list[str] = []
+    store = SlotStore(ledger.account("shuffle"), lambda: scratch, note=notes.append)
+    for i in range(60):
+        store.put(np.array([i]), block(of_many_shapes(i)))
+    assert 17 << 20 < ledger.held < 20 << 20
+    store.put(np.array([60]), block("text"))
+    assert notes == []
+    store.close()

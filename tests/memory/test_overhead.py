@@ -13,6 +13,7 @@ from penstock.blocks.structure import LEAF
 from penstock.memory import overhead
 from penstock.memory.ledger import Ledger
 from penstock.memory.overhead import ALLOWED, LONG_END, SHORT_END, Overhead
+from penstock.memory.pool import Pool
 
 MIB = 1 << 20
 BUDGET = 64 * MIB
@@ -137,6 +138,18 @@ def test_when_buffers_have_died_then_the_ledger_looks_after_every_step(
         del array
     ledger.settle()
     assert looks == [(5, 0)], "a step is four of these buffers, and looked at with the next one"
+
+
+def test_when_the_pool_of_a_run_is_closed_then_freed_memory_is_looked_at_for_the_last_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ledger = Ledger(BUDGET)
+    pool = Pool(ledger)
+    ends = []
+    monkeypatch.setattr(ledger._overhead, "end", lambda held, lent: ends.append((held, lent)))
+    assert ledger.account("cache").request(3)
+    pool.close()
+    assert ends == [(3, 0)]
 
 
 def test_given_a_budget_of_any_size_then_the_steps_are_small() -> None:

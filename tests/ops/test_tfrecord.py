@@ -280,6 +280,16 @@ class TestRandomAccess:
             assert sorted(it) == records
             assert it._run.ledger.peak <= 1 << 20
 
+    def test_given_large_records_after_small_ones_then_a_gather_is_no_more_than_a_block(
+        self, tmp_path: Path
+    ) -> None:
+        records = [b"small"] * 3000 + [bytes([i]) * 50_000 for i in range(60)]
+        (tmp_path / "uneven").write_bytes(framed(*records))
+        list(TFRecordDataset(tmp_path / "uneven").shuffle())  # makes the index
+        with TFRecordDataset(tmp_path / "uneven").skip(1).iterate(memory="1MiB") as it:
+            assert list(it) == records[1:]
+            assert it._run.ledger.peak <= 1 << 20
+
     def test_given_a_missing_file_then_a_shuffle_says_so(self, tmp_path: Path) -> None:
         with pytest.raises(ps.errors.StoreError, match="not there"):
             list(TFRecordDataset(tmp_path / "not there").shuffle())

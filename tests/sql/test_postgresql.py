@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import collections
-import contextlib
 import pickle
-import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import adbc_driver_postgresql.dbapi as driver
@@ -17,6 +16,7 @@ import pytest
 import penstock as ps
 from contract.op_contract import BLOCK_ROWS, drain, same
 from contract.streams import FAILED, events
+from penstock.io.formats.sql import Asked, SqlReader
 from penstock.io.formats.sql_queries import start_query
 
 NUMBERS = "SELECT i::int8 AS id, i * 0.5::float8 AS x, 'name-' || i AS name FROM generate_series(0, {}) AS i"
@@ -27,6 +27,7 @@ STUCK = (
     f"FROM ({MANY.format(99_999)}) AS many"
 )
 """The first batch, of 14 bytes a row, comes at once, and soon after it the server sleeps."""
+SLEEPY = "SELECT pg_sleep($1)::text AS t"
 
 Ask = Callable[[str], list[tuple[Any, ...]]]
 
@@ -236,22 +237,23 @@ def test_when_a_loop_is_left_while_the_server_works_then_the_query_ends_there(
     assert until(ask, lambda: others(ask) == [])
 
 
-def test_when_a_run_is_closed_while_a_thread_waits_for_the_server_then_both_let_go(
-    postgres: str, ask: Ask
+@pytest.mark.parametrize("query, parameters", [("SELECT pg_sleep(600)::text AS t", None), (SLEEPY, (600,))])
+def test_when_it_is_to_end_while_a_thread_waits_for_the_server_then_both_let_go(
+    postgres: str, ask: Ask, query: str, parameters: Any
 ) -> None:
-    threads = threading.active_count()
-    it = ps.Dataset.from_sql("SELECT pg_sleep(600)::text AS t", postgres).prefetch(2).iterate()
-    waiting = threading.Thread(target=lambda: collections.deque(_quietly(it), maxlen=0))
-    waiting.start()
-    assert until(ask, lambda: others(ask, "wait_event = 'PgSleep'") != [])
-    it.close()
-    waiting.join()
-    assert until(ask, lambda: others(ask) == [] and threading.active_count() == threads)
-
-
-def _quietly(it: Iterator[Any]) -> Iterator[Any]:
-    with contextlib.suppress(ps.errors.ClosedError):
-        yield from it
+    ends: list[Callable[[], None]] = []
+    context: Any = SimpleNamespace(
+        block_bytes=1 << 20, label="sql", where="sql", on_close=lambda end: ends.append(end) or (lambda: None)
+    )
+    reader = SqlReader(Asked(postgres, query, parameters, None, {}), context)
+    with ThreadPoolExecutor(1) as thread:
+        waiting = thread.submit(reader.pull, 1)
+        assert until(ask, lambda: others(ask, "wait_event = 'PgSleep'") != [])
+        ends[0]()
+        with pytest.raises(ps.errors.ClosedError):
+            waiting.result()
+    reader.close()
+    assert until(ask, lambda: others(ask) == [])
 
 
 def test_when_all_rows_are_read_then_the_connection_is_closed_before_the_run_is(

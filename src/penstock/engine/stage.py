@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 from penstock.blocks.block import Block
 from penstock.engine.cancel import Cancel
 from penstock.engine.meter import Meter
-from penstock.errors import ElementError
+from penstock.engine.readahead import ReadAhead
+from penstock.errors import ElementError, StoreError
 from penstock.graph.plan import Node
 from penstock.graph.running import Context, Input, Pipeline, Running
+from penstock.io.stores.stored import Stored
 from penstock.kernels.bits import mix
 from penstock.memory.spill import Scratch
 
@@ -42,6 +44,9 @@ class Stage(Input):
             block = self._running.pull(rows)
         except ElementError:
             meter.failed += 1
+            raise
+        except StoreError:
+            self._context.cancel.check()  # the end of the run ends reads that wait
             raise
         finally:
             took = perf_counter() - began
@@ -171,6 +176,15 @@ class StageContext(Context):
     def note(self, text: str) -> None:
         if text not in self.meter.notes:
             self.meter.notes.append(text)
+
+    def on_close(self, end: Callable[[], None]) -> Callable[[], None]:
+        token = Cancel(self.cancel, end)
+        if token.is_set():
+            end()
+        return token.set
+
+    def read_ahead(self, stored: Stored) -> Stored:
+        return ReadAhead(stored, self) if stored.slow else stored
 
     def spent_by_input(self, seconds: float) -> None:
         """Tell the op below how long it has waited for this one."""

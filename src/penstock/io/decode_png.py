@@ -31,7 +31,7 @@ def decode_png(contents: Any, channels: int = 0, dtype: Any = np.uint8) -> Any:
     >>> import base64
     >>> import penstock as ps
     >>> picture = base64.b64decode(
-    ...     "iVBORw0KGgoAAAANSUhEUgAAAAIAAAABCAAAAADRSSBWAAAAC0lEQVR42mNgaAAAAIMAgfbM0yAAAAAASUVORK5CYII="
+    ...     "iVBORw0KGgoAAAANSUhEUgAAAAIAAAABCAAAAADRSSBWAAAAC0lEQVR4nGNgaAAAAIMAgYfP7KQAAAAASUVORK5CYII="
     ... )
     >>> ps.io.decode_png(picture)[..., 0], ps.io.decode_png(picture, channels=4).shape
     (array([[  0, 128]], dtype=uint8), (1, 2, 4))

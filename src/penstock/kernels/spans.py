@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,8 @@ from numpy.typing import NDArray
 Empty = Callable[[Any, Any], NDArray[Any]]
 """Allocates: `empty(shape, dtype)`."""
 
+FEW = 16
+"""Fewer spans are not worth a compiled kernel's call."""
 SHORT = 48
 """Spans of fewer items on average are gathered by index arithmetic, longer ones one by one."""
 
@@ -32,11 +35,32 @@ def gather_spans(
     offsets = offsets_of(lengths)
     total = int(offsets[-1])
     out = empty(total, values.dtype)
+    if _move_compiled(values, starts, lengths, out, offsets[:-1]):
+        return out, offsets
     if total < SHORT * len(lengths):
         _gather_by_index(values, starts, lengths, offsets, out)
     else:
         _gather_one_by_one(values, starts, lengths, offsets, out)
     return out, offsets
+
+
+def _move_compiled(
+    values: NDArray[Any],
+    starts: NDArray[np.int64],
+    lengths: NDArray[np.int64],
+    out: NDArray[Any],
+    places: NDArray[np.int64],
+) -> bool:
+    """Move spans of bytes by the compiled kernel, where Numba is loaded already; whether it was."""
+    if "numba" not in sys.modules or values.dtype != np.uint8 or len(starts) < FEW:
+        return False
+    if not values.flags.c_contiguous or not out.flags.c_contiguous:
+        return False
+    from penstock.kernels.compiled.spans import move_spans
+
+    arrays = [np.ascontiguousarray(array, np.int64) for array in (starts, lengths, places)]
+    move_spans(values.ctypes.data, arrays[0], arrays[1], out.ctypes.data, arrays[2])
+    return True
 
 
 def _gather_by_index(
@@ -76,6 +100,8 @@ def scatter_spans(
     lengths: NDArray[np.int64],
 ) -> None:
     """Write the spans `values[start:start+length]` to `out`, each from its place on."""
+    if _move_compiled(values, starts, lengths, out, places):
+        return
     total = int(lengths.sum())
     if total >= SHORT * len(lengths):
         ends = (starts + lengths).tolist()

@@ -258,9 +258,8 @@ class Ledger:
         """Say that `array` is the user's own, kept anyway, and on no account."""
         owner, foreign = owner_of(array), self._foreign
         key = id(owner)
-        with self._settled():
-            if key not in foreign and key not in self._watched:
-                foreign[key] = weakref.ref(owner, lambda _: foreign.pop(key, None))
+        if key not in foreign:
+            foreign[key] = weakref.ref(owner, lambda _: foreign.pop(key, None))
 
     def lend(self, block: Block) -> None:
         """Say that the user now has `block`: its buffers leave the budget until they are dropped."""

@@ -15,8 +15,9 @@ import numpy as np
 from penstock.blocks.block import Block
 from penstock.blocks.pack import Packed, pack, unpack_views
 from penstock.errors import PenstockError
+from penstock.memory.locked import read_only
 from penstock.memory.pages import own_pages
-from penstock.memory.rowlog import RowLog, read_only
+from penstock.memory.rowlog import RowLog
 
 BEGIN = b"penstock rows 1\n"
 END = b"end of rows\n"

@@ -10,10 +10,10 @@ import numpy as np
 
 from penstock.blocks.block import Block
 from penstock.blocks.build import concat
-from penstock.blocks.columns import DenseColumn
 from penstock.blocks.pack import Packed, pack, unpack
 from penstock.kernels.spans import Empty
 from penstock.memory.ledger import Account
+from penstock.memory.locked import read_only
 from penstock.memory.pages import own_pages
 from penstock.memory.spill import Scratch
 
@@ -126,7 +126,8 @@ class RowLog:
             number = bisect.bisect(self._chunks, start, key=lambda chunk: chunk.first) - 1
             chunk = self._chunks[number]
             at = start - chunk.first
-            return read_only(self._rows_of(chunk, at, min(at + rows, chunk.rows)))
+            block = self._rows_of(chunk, at, min(at + rows, chunk.rows))
+            return read_only(block, shared=chunk.block is not None)
 
     def _rows_of(self, chunk: Chunk, start: int, stop: int) -> Block:
         if chunk.block is not None:
@@ -284,15 +285,3 @@ def compact(block: Block) -> Block:
     copied = block.take(np.arange(block.rows), own_pages)
     copied.numbers = None
     return copied
-
-
-def read_only(block: Block) -> Block:
-    """The same rows, with arrays that cannot be written to."""
-    columns = []
-    for column in block.columns:
-        if isinstance(column, DenseColumn) and column.array.flags.writeable:
-            view = column.array.view()
-            view.flags.writeable = False
-            column = DenseColumn(view)
-        columns.append(column)
-    return block.with_columns(columns)

@@ -12,7 +12,7 @@ from penstock.errors import ArgumentTypeError, ElementError
 from penstock.graph.fingerprint import UNSEEN, fingerprint
 from penstock.graph.op import Op
 from penstock.graph.running import Context, Input, Running
-from penstock.memory.rowlog import read_only
+from penstock.memory.locked import read_only
 from penstock.ops.parts.cachestore import CacheStore, stand_in
 
 SUFFIX = ".rows"

@@ -6,8 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from penstock.blocks.block import Block
 from penstock.blocks.spec import Spec
 from penstock.errors import ElementError
@@ -15,7 +13,7 @@ from penstock.functions.nested import DatasetFunction
 from penstock.graph import checks
 from penstock.graph.op import AUTOTUNE, UNKNOWN, Op
 from penstock.graph.running import Context, Running
-from penstock.ops.parts.feeds import Feed, merged
+from penstock.ops.parts.feeds import Feed, Picks
 
 CYCLE = 4
 """How many datasets are open at a time where the user does not say: the same on every machine."""
@@ -83,19 +81,23 @@ class RunningInterleave(Running):
         if self._error is not None:
             error, self._error = self._error, None
             raise error
-        picks: list[tuple[Feed, int, int]] = []
+        picks = Picks()
         try:
             self._pick(rows, picks)
         except ElementError as error:
-            if not picks:
+            if not picks.feeds:
                 raise
             self._error = error
-        return self._block_of(picks) if picks else None
+        return picks.merged(self._context.empty) if picks.feeds else None
 
-    def _pick(self, left: int, picks: list[tuple[Feed, int, int]]) -> None:
+    def _pick(self, left: int, picks: Picks) -> None:
         """Pick up to `left` rows in their order."""
         room = self._context.block_bytes
-        while left and (room > 0 or not picks):
+        while left and (room > 0 or not picks.feeds):
+            count, size = self._pick_rounds(left, picks)
+            if count:
+                left, room = left - count, room - size
+                continue
             feed = self._slots[self._at]
             if feed is None:
                 if self._ended:
@@ -111,7 +113,7 @@ class RunningInterleave(Running):
             count = min(feed.ready, left, self._length - self._done)
             if count:
                 self._check(feed)
-                picks.append((feed, feed.pick(count), count))
+                picks.add([feed], 1, count)
                 left -= count
                 self._done += count
                 if self._done == self._length:
@@ -124,6 +126,23 @@ class RunningInterleave(Running):
                 room -= sum(map(self._context.ledger.behind, feed.blocks))
                 self._close_slot()
                 self._next_slot()
+
+    def _pick_rounds(self, left: int, picks: Picks) -> tuple[int, int]:
+        """Pick whole rounds over all slots, where all have rows: how many, and the bytes that came."""
+        rounds = left // (self._length * len(self._slots))
+        order = [*self._slots[self._at :], *self._slots[: self._at]]
+        feeds = [feed for feed in order if feed is not None]
+        if self._done or rounds < 2 or len(feeds) < len(order):
+            return 0, 0
+        size = sum(feed.fill(rounds * self._length) for feed in feeds)
+        rounds = min(feed.ready // self._length for feed in feeds)
+        try:
+            for feed in feeds if rounds else ():
+                self._function.checked(feed.blocks[-1])
+        except ElementError:
+            return 0, size  # one by one, it is raised in its place
+        picks.add(feeds, rounds, self._length)
+        return rounds * self._length * len(feeds), size
 
     def _check(self, feed: Feed) -> None:
         try:
@@ -156,14 +175,6 @@ class RunningInterleave(Running):
     def _next_slot(self) -> None:
         self._at = (self._at + 1) % len(self._slots)
         self._done = 0
-
-    def _block_of(self, picks: list[tuple[Feed, int, int]]) -> Block:
-        feeds = list(dict.fromkeys(feed for feed, _, _ in picks))
-        number = {feed: i for i, feed in enumerate(feeds)}
-        which = np.array([number[feed] for feed, _, _ in picks], np.int64)
-        starts = np.array([start for _, start, _ in picks], np.int64)
-        counts = np.array([count for _, _, count in picks], np.int64)
-        return merged(feeds, which, starts, counts, self._context.empty)
 
     def close(self) -> None:
         self._slots = [None] * len(self._slots)

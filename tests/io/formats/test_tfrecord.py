@@ -195,3 +195,33 @@ def test_given_a_length_beyond_the_budget_that_compressed_data_do_not_reach_then
     first, error = events(file, compression=compression, memory="1MiB")
     assert (first, error.offset) == (b"ok", 18)
     assert "cut off" in str(error)
+
+
+def test_given_a_length_beyond_the_file_then_it_is_damage_however_large_the_file_is(file: Path) -> None:
+    file.write_bytes(framed(b"ok") + head(1 << 40) + bytes(3 << 20))
+    first, error = events(file, memory="1MiB")
+    assert (first, error.offset) == (b"ok", 18)
+    assert "cut off" in str(error)
+
+
+def test_given_several_damaged_records_then_each_is_called_by_its_number_in_the_file(file: Path) -> None:
+    records = [b"some"] * 5
+    data = bytearray(framed(*records))
+    for number in (1, 2, 4):
+        data[offsets(records)[number] + 12] ^= 1
+    file.write_bytes(data)
+    got = events(file)
+    assert [number for number, one in enumerate(got) if one != b"some"] == [1, 2, 4]
+    assert all(f"record {number} at byte {20 * number}:" in str(got[number]) for number in (1, 2, 4))
+
+
+@pytest.mark.parametrize("compression", COMPRESSIONS)
+def test_given_blocks_that_are_kept_then_reading_on_does_not_change_them(
+    file: Path, compression: str | None
+) -> None:
+    records = [bytes([number % 251]) * (number % 700) for number in range(400)]
+    file.write_bytes(packed(framed(*records), compression))
+    with TFRecordDataset(file, compression, buffer_size=4096).iterate() as it:
+        blocks = list(iter(it._run.next_block, None))
+        assert len(blocks) > 10
+        assert [record for block in blocks for record in block.elements()] == records

@@ -152,9 +152,7 @@ def test_given_a_listing_that_fails_for_a_moment_then_no_file_is_left_out(
 @pytest.mark.parametrize("fault", [refuse(503, "ServiceUnavailable"), refuse(403, "AccessDenied")])
 def test_given_a_listing_that_fails_for_good_then_it_is_an_error(proxy: Proxy, fault: Any) -> None:
     proxy.listing_faults += [None, *[fault] * 9]
-    with pytest.raises(
-        ps.errors.StoreError, match="a/b: expected a list of files"
-    ) as caught:
+    with pytest.raises(ps.errors.StoreError, match="a/b: expected a list of files") as caught:
         list_remote("s3://listed/root/a/**/*.bin", Calls("s3://listed"), QUICK)
     assert caught.value.errno != errno.ENOENT
 

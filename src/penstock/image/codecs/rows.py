@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
@@ -13,6 +14,7 @@ from penstock.blocks.columns import BytesColumn, RaggedColumn
 from penstock.blocks.rows import Rows
 from penstock.blocks.trace import Opaque, StandIn, Trace
 from penstock.errors import ArgumentTypeError
+from penstock.graph.plan import BLOCK_BYTES
 from penstock.image.codecs.picture import Picture
 from penstock.kernels.spans import offsets_of
 
@@ -58,6 +60,10 @@ def decoded_rows(pictures: Sequence[Picture], trace: Trace) -> Rows | Opaque:
     first = pictures[0]
     if any(picture.dtype != first.dtype or len(picture.shape) != len(first.shape) for picture in pictures):
         trace.refuse("decodes images of several kinds")
+    size = sum(math.prod(picture.shape) for picture in pictures) * first.dtype.itemsize
+    if size > BLOCK_BYTES and len(pictures) > 1:
+        # How many rows make a block was learned from other rows: row by row it is known when to stop.
+        trace.refuse("decodes images that are larger than the first")
     if all(picture.shape == first.shape for picture in pictures):
         out = trace.empty((len(pictures), *first.shape), first.dtype)
         fill(pictures, out, 0, len(pictures))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -30,6 +30,8 @@ class Parser:
     def __init__(self, features: Mapping[str, Feature], call: str) -> None:
         self.readings = {name: reading_of(name, feature, call) for name, feature in features.items()}
         self._keys = Keys([slot for one in self.readings.values() for slot in one.slots])
+        self.scratch = 24 * len(self._keys.slots)
+        """The bytes that are needed for each record while its values are looked for."""
 
     def columns(self, buf: Raw, offsets: Index, frame: Frame) -> Any:
         """The columns of the records between these offsets; `BadRecord` if one is not right."""
@@ -103,14 +105,23 @@ def _brief(value: Any) -> str:
     return f"a {type(value).__name__}"
 
 
-Columns = Callable[[Raw, Index, Frame], Any]
+class AnyParser(Protocol):
+    """What parses records of some kind."""
+
+    scratch: int
+
+    def columns(self, buf: Raw, offsets: Index, frame: Frame) -> Any:
+        """The columns of the records between these offsets; `BadRecord` if one is not right."""
+
+    def spec(self, outer: tuple[int | None, ...]) -> Any:
+        """The specs of what comes back."""
 
 
-def parse_plain(columns: Columns, records: tuple[Raw, Index, int | None]) -> Any:
+def parse_plain(parser: AnyParser, records: tuple[Raw, Index, int | None]) -> Any:
     """What one call gives: a block of one row, and its only element."""
     buf, offsets, batch = records
     try:
-        made = columns(buf, offsets, Frame(1, batch, np.empty))
+        made = parser.columns(buf, offsets, Frame(1, batch, np.empty))
     except BadRecord as bad:
         where = "" if batch is None else f"record {bad.record}, "
         raise DataError(f"tf.train.Example {where}{bad}.") from None
@@ -118,9 +129,7 @@ def parse_plain(columns: Columns, records: tuple[Raw, Index, int | None]) -> Any
     return structure.unflatten([column.item(0) for column in structure.flatten(made)])
 
 
-def parse_block(
-    serialized: Any, columns: Columns, spec: Callable[[tuple[int | None, ...]], Any], *, batched: bool | None
-) -> Any:
+def parse_block(serialized: Any, parser: AnyParser, *, batched: bool | None) -> Any:
     """What a call over a block gives: stand-ins for the columns."""
     assert isinstance(serialized, StandIn)
     trace = serialized._trace
@@ -128,7 +137,7 @@ def parse_block(
         trace.refuse("parses something that is not bytes")
     trace.may_raise = True
     if serialized._spec is not None:
-        return _trial(serialized._spec, spec, trace, batched=batched)
+        return _trial(serialized._spec, parser.spec, trace, batched=batched)
     column = serialized._column
     fits = isinstance(column, BytesColumn) and not column.text and len(column.shape) <= 1
     if not fits or (batched is not None and batched != (column.shape != ())):  # type: ignore[attr-defined]
@@ -136,9 +145,10 @@ def parse_block(
     assert isinstance(column, BytesColumn)
     batch = column.shape[0] if column.shape else None
     try:
-        made = columns(column.values, column.offsets, Frame(column.rows, batch, trace.empty))
+        made = parser.columns(column.values, column.offsets, Frame(column.rows, batch, trace.empty))
     except BadRecord as bad:
         raise RowFailed(bad.record // (batch or 1)) from None
+    trace.largest = max(trace.largest, parser.scratch * len(column.offsets))
     return _over(made, lambda column: stand_in(column, trace))
 
 
@@ -177,7 +187,7 @@ def made_up(spec: TensorSpec, trace: Trace, *, settled: bool) -> StandIn:
 
 def _example_over_block(serialized: Any, features: Any, example_names: Any = None, name: Any = None) -> Any:  # noqa: ARG001
     parser = parser_of(features, "ps.io.parse_example")
-    return parse_block(serialized, parser.columns, parser.spec, batched=None)
+    return parse_block(serialized, parser, batched=None)
 
 
 @block_function(_example_over_block)
@@ -198,12 +208,12 @@ def parse_example(serialized: Any, features: Any, example_names: Any = None, nam
     [[0, 1], [2]]
     """
     call = "ps.io.parse_example"
-    return parse_plain(parser_of(features, call).columns, records_of(serialized, call, batched=None))
+    return parse_plain(parser_of(features, call), records_of(serialized, call, batched=None))
 
 
 def _single_over_block(serialized: Any, features: Any, example_names: Any = None, name: Any = None) -> Any:  # noqa: ARG001
     parser = parser_of(features, "ps.io.parse_single_example")
-    return parse_block(serialized, parser.columns, parser.spec, batched=False)
+    return parse_block(serialized, parser, batched=False)
 
 
 @block_function(_single_over_block)
@@ -220,4 +230,4 @@ def parse_single_example(serialized: Any, features: Any, example_names: Any = No
     [np.int64(0), np.int64(1), np.int64(2)]
     """
     call = "ps.io.parse_single_example"
-    return parse_plain(parser_of(features, call).columns, records_of(serialized, call, batched=False))
+    return parse_plain(parser_of(features, call), records_of(serialized, call, batched=False))

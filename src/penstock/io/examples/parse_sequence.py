@@ -18,6 +18,7 @@ class SequenceParser:
     def __init__(self, context: Any, lists: Any, call: str) -> None:
         self._context = Parser(context, call)
         self._lists = Lists(lists, call)
+        self.scratch = self._context.scratch + 64 * len(lists)
 
     def columns(self, buf: Raw, offsets: Index, frame: Frame) -> Any:
         """The columns of the context and of the lists, and for a batch of how long these are."""
@@ -51,7 +52,7 @@ def _batch_over_block(
     name: Any = None,  # noqa: ARG001
 ) -> Any:
     parser = _parser_of(context_features, sequence_features, "ps.io.parse_sequence_example")
-    return parse_block(serialized, parser.columns, parser.spec, batched=True)
+    return parse_block(serialized, parser, batched=True)
 
 
 @block_function(_batch_over_block)
@@ -76,7 +77,7 @@ def parse_sequence_example(
     """
     call = "ps.io.parse_sequence_example"
     parser = _parser_of(context_features, sequence_features, call)
-    return parse_plain(parser.columns, records_of(serialized, call, batched=True))
+    return parse_plain(parser, records_of(serialized, call, batched=True))
 
 
 def _single_over_block(
@@ -87,7 +88,7 @@ def _single_over_block(
     name: Any = None,  # noqa: ARG001
 ) -> Any:
     parser = _parser_of(context_features, sequence_features, "ps.io.parse_single_sequence_example")
-    return parse_block(serialized, parser.columns, parser.spec, batched=False)
+    return parse_block(serialized, parser, batched=False)
 
 
 @block_function(_single_over_block)
@@ -110,4 +111,4 @@ def parse_single_sequence_example(
     """
     call = "ps.io.parse_single_sequence_example"
     parser = _parser_of(context_features, sequence_features, call)
-    return parse_plain(parser.columns, records_of(serialized, call, batched=False))
+    return parse_plain(parser, records_of(serialized, call, batched=False))

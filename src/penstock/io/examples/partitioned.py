@@ -29,7 +29,10 @@ class Partitioned(Reading):
     def column(self, found: Sequence[Found], frame: Frame) -> Column:
         values, bounds = flat(found[0], frame.empty)
         keyed = iter([flat(one, frame.empty) for one in found[1:]])
-        parts = [next(keyed) if hasattr(part, "key") else None for part in self.feature.partitions]
+        parts = [
+            None if isinstance(part, RaggedFeature.UniformRowLength) else next(keyed)
+            for part in self.feature.partitions
+        ]
         levels = [
             self._levels(record, int(found[0].lengths[record]), parts) for record in range(frame.records)
         ]

@@ -85,10 +85,10 @@ def _over_block(features: Mapping[str, Any], trace: Trace) -> Opaque:
         trace.raised(error)
         raise
     trace.largest = max(trace.largest, made.nbytes)
-    return Opaque(made, trace, made.spec() if stand_in_is_made_up(features) else None)
+    return Opaque(made, trace, made.spec() if _is_trial(features) else None)
 
 
-def stand_in_is_made_up(features: Mapping[str, Any]) -> bool:
+def _is_trial(features: Mapping[str, Any]) -> bool:
     """Whether this is a trial."""
     return any(isinstance(value, Opaque) and value._spec is not None for value in features.values())
 

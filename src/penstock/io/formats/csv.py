@@ -22,7 +22,7 @@ from penstock.kernels.csv import GOOD, INVALID, MISSING, Found
 SHARE = 16
 """For so many bytes of a piece there is room for one field: the place of a field takes about as many."""
 LEAST_ROWS = 8
-ERRORS = 64
+ERRORS = 512
 """The most errors that are made at a time."""
 
 WORDS = {

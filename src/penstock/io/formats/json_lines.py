@@ -19,6 +19,8 @@ from penstock.io.formats.pieces import Bytes, PiecewiseReader
 from penstock.io.formats.text import NEWLINE
 from penstock.io.stores.decompress import Stream
 
+BOM = b"\xef\xbb\xbf"
+"""What some editors write at the beginning of UTF-8."""
 LINES = 4096
 """The most lines that are parsed at a time."""
 
@@ -74,14 +76,14 @@ class JsonLinesReader(PiecewiseReader):
                 found.append(self.wrong(f"{error}.", self.base + start, line))
         return [*found, *self._block([column_of(one) for one in zip(*made, strict=True)], len(made))]
 
-    def _block(self, columns: list[Column], rows: int) -> list[Block]:
+    def _block(self, columns: list[Column], rows: int) -> list[Block | DataError]:
         assert self._shape.structure is not None or not rows
         return [Block(self._shape.structure or LEAF, columns, rows)] if rows else []
 
 
 def _value(line: bytes) -> Any:
     try:
-        return json.loads(line)
+        return json.loads(line.removeprefix(BOM).decode())
     except UnicodeDecodeError as error:
         raise ValueError(f"expected JSON in UTF-8, got {_short(line)}: {error}") from None
     except RecursionError:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ KINDS = {"b": "b", "i": "iu", "u": "iu", "f": "iuf", "c": "iufc", "U": "U", "S":
 """For each kind of dtype, those of JSON that become it without loss."""
 DTYPES = {int: np.int64, float: np.float64, bool: np.bool_}
 """What values are where there is no spec."""
-SOURCES = {"b": {bool}, "i": {int}, "u": {int}, "f": {int, float}}
+SOURCES: dict[str, set[type]] = {"b": {bool}, "i": {int}, "u": {int}, "f": {int, float}}
 """The types of which many values become a dtype at once."""
 
 
@@ -30,6 +31,8 @@ class JsonShape:
         self.structure: Structure | None = None
         self._paths: list[str] = []
         self._shape: Any = None
+        self._flat: Callable[[Any], tuple[Any, ...]] | None = None
+        """The leaves of an object without others in it, if all of them are so."""
         if spec is not None:
             self._settle(spec.structure)
 
@@ -37,6 +40,12 @@ class JsonShape:
         self.structure = structure
         self._paths = structure.paths()
         self._shape = structure.unflatten(self._paths)
+        if (
+            structure.kind is dict
+            and len(structure.keys) > 1
+            and all(one.is_leaf for one in structure.children)
+        ):
+            self._flat = itemgetter(*structure.keys)
 
     def leaves(self, value: Any) -> list[Any]:
         """The leaves of the value of a line, as they are; `ValueError` says why it has others."""
@@ -44,6 +53,13 @@ class JsonShape:
             if self._fields is not None:
                 value = _only(self._fields, value)
             self._settle(structure_of(value, top=False))
+        if self._flat is not None and type(value) is dict:
+            try:
+                quick = self._flat(value)
+            except KeyError:
+                quick = ({},)
+            if dict not in map(type, quick):
+                return list(quick)
         found: list[Any] = []
         _flatten(value, self._shape, found)
         return found

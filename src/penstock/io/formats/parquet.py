@@ -14,7 +14,7 @@ from penstock.io.formats.tables import Agreement, TableReader
 BUFFER = 64 << 10
 """So many bytes of each column are read at a time: pages, and never a column's whole chunk."""
 AMPLE = 256 << 20
-"""A budget that has room for columns to be decoded at the same time."""
+"""A budget that has room for columns to be decoded at the same time, and for what they leave behind."""
 PEEK = 32
 """So many rows are read to see how large they are, where the file does not tell."""
 
@@ -38,6 +38,7 @@ class ParquetReader(TableReader):
         super().__init__(path, context, fill_nulls)
         self._columns = columns
         self._batch_rows = batch_rows
+        self._ample = context.ledger.budget >= AMPLE
         self._group = 0
         self._batches: Iterator[Any] | None = None
         self._most = 0
@@ -81,7 +82,8 @@ class ParquetReader(TableReader):
             if batch is None:
                 self._group += 1
                 self._batches = None
-                self._arrow.default_memory_pool().release_unused()
+                if not self._ample:  # what is freed is not given back by itself
+                    self._arrow.default_memory_pool().release_unused()
             elif batch.num_rows:
                 self._most = max(self._most, -(-batch.nbytes // batch.num_rows))
                 return batch if self._columns is None else batch.select(self._columns)
@@ -99,8 +101,9 @@ class ParquetReader(TableReader):
     def _rows_of(self, group: int, rows: int | None = None) -> Iterator[Any]:
         rows = rows or self._batch_rows or self._context.rows_for(self._row_bytes(group))
         # Each of Arrow's threads has memory of its own, which a small budget has no room for.
-        threads = self._context.ledger.budget >= AMPLE
-        batches: Iterator[Any] = self._file.iter_batches(rows, [group], self._columns, use_threads=threads)
+        batches: Iterator[Any] = self._file.iter_batches(
+            rows, [group], self._columns, use_threads=self._ample
+        )
         return batches
 
     def _row_bytes(self, group: int) -> int:

@@ -38,7 +38,6 @@ def lines_of(data: Bytes, last: bool) -> tuple[Bytes, Index, int]:
         return data[:0], np.zeros(1, np.int64), 0
     used = min(int(ends[-1]) + 1, len(data))
     returns = data[np.maximum(ends, 1) - 1] == RETURN
-    returns &= np.diff(ends, prepend=-1) > 1  # and not the end of the line before
     if ends[-1] == len(data):
         returns[-1] = False  # only before an end
     offsets = np.zeros(len(ends) + 1, np.int64)

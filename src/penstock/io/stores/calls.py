@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import concurrent.futures
 import threading
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -11,6 +10,7 @@ from penstock.errors import StoreError
 
 if TYPE_CHECKING:
     import asyncio
+    import concurrent.futures
 
 T = TypeVar("T")
 
@@ -32,6 +32,7 @@ class Calls:
     def run(self, loop: asyncio.AbstractEventLoop, call: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """What the coroutine gives, run in `loop`, which is another thread's."""
         from asyncio import run_coroutine_threadsafe
+        from concurrent.futures import CancelledError
 
         with self._lock:
             self.check()
@@ -39,7 +40,7 @@ class Calls:
             self._waiting.add(future)
         try:
             return future.result()
-        except concurrent.futures.CancelledError:
+        except CancelledError:
             pass
         finally:
             future.cancel()  # where the waiting ended otherwise: by the user's Ctrl-C

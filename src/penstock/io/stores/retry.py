@@ -7,7 +7,6 @@ import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any, TypeVar
 
 from penstock.errors import StoreError
@@ -187,6 +186,8 @@ def retry_after(said: str, now: datetime) -> float | None:
     >>> retry_after("Wed, 01 May 2024 00:00:09 GMT", datetime(2024, 5, 1, tzinfo=UTC))
     9.0
     """
+    from email.utils import parsedate_to_datetime  # rarely needed, and slow to load
+
     if said.strip().isdigit():
         return float(said)
     try:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import io
 import os
-import secrets
 from abc import abstractmethod
 from collections.abc import Callable
 from contextlib import suppress
@@ -126,7 +125,7 @@ class LocalWriting(Writing):
     def __init__(self, path: str, place: str) -> None:
         super().__init__(path)
         self._place = Path(os.path.realpath(place))  # a link stays one
-        self._part = self._place.with_name(f".{self._place.name}.{secrets.token_hex(4)}.part")
+        self._part = self._place.with_name(f".{self._place.name}.{os.urandom(4).hex()}.part")
         self._gathered = bytearray()
         self._file: io.FileIO | None = None
         self._file = self._do(lambda: io.FileIO(self._part, "xb"), "begin")
@@ -201,7 +200,7 @@ class RenamedWriting(Writing):
         super().__init__(path)
         self._fs, self._name = fs, name
         folder, slash, last = name.rpartition("/")
-        self._part = f"{folder}{slash}.{last}.{secrets.token_hex(4)}.part"
+        self._part = f"{folder}{slash}.{last}.{os.urandom(4).hex()}.part"
         self._file: Any = None
         self._file = self._do(lambda: fs.open(self._part, "wb"), "begin")
 

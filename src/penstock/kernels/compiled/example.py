@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numba import njit, types
 
-from penstock.kernels.compiled.memory import byte_at
+from penstock.kernels.compiled.memory import byte_at, number_at, put_number
 from penstock.kernels.compiled.wire import CUT, FIVE, I8, LONG_VARINT, failed, skip, span_at, tag_at
 
 BYTES, FLOATS, INTS = 1, 2, 3
@@ -34,6 +34,8 @@ OTHER_COUNT = 8
 MISSING = 9
 """A feature that is not there, and that must be."""
 
+GUESSES = 64
+"""So many places are remembered, a power of two."""
 FEATURES, FEATURE_LISTS = 10, 18
 """The tags of what a record holds."""
 
@@ -43,15 +45,21 @@ NUMBERS = types.int64[::1]
 ROWS = types.int64[:, ::1]
 
 
-@njit(I8(I8, I8, RAW, INDEX, I8), nogil=True, cache=True)
-def key_number(begin: int, size: int, keys: Any, bounds: Any, guess: int) -> int:
-    """Which of the keys these bytes are, -1 if none; the one guessed is looked at first."""
-    for attempt in range(-1, len(bounds) - 1):
+@njit(I8(I8, I8, I8, I8, I8, I8), nogil=True, cache=True)
+def key_number(begin: int, size: int, keys: int, bounds: int, number: int, guess: int) -> int:
+    """Which of the keys these bytes are, -1 if none; the one guessed is looked at first.
+
+    `keys` and `bounds` are the addresses of the keys' bytes and of their offsets.
+    """
+    for attempt in range(-1, number):
         key = guess if attempt < 0 else attempt
-        if key < 0 or bounds[key + 1] - bounds[key] != size:
+        if key < 0:
             continue
-        base, same = bounds[key], 0
-        while same < size and keys[base + same] == byte_at(begin + same):
+        base = number_at(bounds + 8 * key)
+        if number_at(bounds + 8 * key + 8) - base != size:
+            continue
+        base, same = base + keys, 0
+        while same < size and byte_at(base + same) == byte_at(begin + same):
             same += 1
         if same == size:
             return key
@@ -84,14 +92,15 @@ def entry_at(at: int, end: int) -> tuple[int, int, int, int, int]:
     return entry_end, key, key_end - key, begin, max(stop, begin)
 
 
-@njit(I8(I8, I8, I8, RAW, INDEX, NUMBERS, NUMBERS, NUMBERS), nogil=True, cache=True)
-def locate(at: int, end: int, top: int, keys: Any, bounds: Any, begins: Any, ends: Any, guesses: Any) -> int:
-    """Where the values of these keys lie in one record; `begins` is -1 for those that are not there.
+@njit(I8(I8, I8, I8, I8, I8, I8, I8, I8), nogil=True, cache=True)
+def locate(at: int, end: int, top: int, keys: int, bounds: int, number: int, spans: int, guesses: int) -> int:
+    """Where the values of so many keys lie in one record; a span begins at -1 if its key is not there.
 
-    Of a key that comes twice the last counts. `guesses` remembers which key came at which place.
+    Of a key that comes twice the last counts. `guesses` remembers which key came at which place. All
+    but `top`, the tag of the map, and `number` are addresses.
     """
-    for key in range(len(begins)):
-        begins[key] = -1
+    for key in range(number):
+        put_number(spans + 16 * key, -1)
     place = 0
     while at < end:
         tag, at = tag_at(at, end)
@@ -116,12 +125,13 @@ def locate(at: int, end: int, top: int, keys: Any, bounds: Any, begins: Any, end
             at, key_begin, key_size, begin, stop = entry_at(at, map_end)
             if at < 0:
                 return at
-            number = key_number(key_begin, key_size, keys, bounds, guesses[place])
-            if number >= 0:
-                guesses[place] = number
-                begins[number] = begin
-                ends[number] = stop
-            place = (place + 1) % len(guesses)
+            guess = guesses + 8 * (place & (GUESSES - 1))
+            key = key_number(key_begin, key_size, keys, bounds, number, number_at(guess))
+            if key >= 0:
+                put_number(guess, key)
+                put_number(spans + 16 * key, begin)
+                put_number(spans + 16 * key + 8, stop)
+            place += 1
     return at
 
 
@@ -239,29 +249,27 @@ def survey_examples(
     A row of `slots` is what is asked for: the number of the key, the kind, how many values (-1: any),
     of which number they are a multiple, and whether it may be missing; then its count is -1.
     """
-    base = buf.ctypes.data
-    begins = np.empty(len(bounds) - 1, np.int64)
-    ends = np.empty(len(bounds) - 1, np.int64)
-    guesses = np.empty(64, np.int64)
-    for i in range(len(guesses)):
-        guesses[i] = -1
+    base, number = buf.ctypes.data, len(bounds) - 1
+    spans = np.empty((number, 2), np.int64)
+    guesses = np.full(GUESSES, -1, np.int64)
+    where = (keys.ctypes.data, bounds.ctypes.data, number, spans.ctypes.data, guesses.ctypes.data)
     for row in range(len(offsets) - 1):
         at = base + offsets[row]
-        done = locate(at, base + offsets[row + 1], FEATURES, keys, bounds, begins, ends, guesses)
+        done = locate(at, base + offsets[row + 1], FEATURES, *where)
         if done < 0:
             note(fault, done, base, -1, 0)
             return row
         for slot in range(len(slots)):
             key = slots[slot, 0]
             kind, count, begin, end, bad = 0, 0, 0, 0, 0
-            if begins[key] >= 0:
-                bad, kind, count, begin, end = survey(begins[key], ends[key])
+            if spans[key, 0] >= 0:
+                bad, kind, count, begin, end = survey(spans[key, 0], spans[key, 1])
             if bad >= 0:
                 if kind == 0:
                     bad = 0 if slots[slot, 4] else failed(MISSING, at)
                     count = -1
                 else:
-                    bad = check(kind, count, slots[slot, 1], slots[slot, 2], slots[slot, 3], begins[key])
+                    bad = check(kind, count, slots[slot, 1], slots[slot, 2], slots[slot, 3], spans[key, 0])
             if bad < 0:
                 note(fault, bad, base, slot, count if -bad & 15 == OTHER_COUNT else kind)
                 return row

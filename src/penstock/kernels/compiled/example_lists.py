@@ -9,6 +9,7 @@ from numba import njit, types
 
 from penstock.kernels.compiled.example import (
     FEATURE_LISTS,
+    GUESSES,
     INDEX,
     NUMBERS,
     OTHER_COUNT,
@@ -45,25 +46,22 @@ def survey_lists(
 
     Returns how many records are right before one that is not.
     """
-    base = buf.ctypes.data
-    number = len(bounds) - 1
-    begins = np.empty(number, np.int64)
-    ends = np.empty(number, np.int64)
-    guesses = np.empty(64, np.int64)
-    for i in range(len(guesses)):
-        guesses[i] = -1
+    base, number = buf.ctypes.data, len(bounds) - 1
+    spans = np.empty((number, 2), np.int64)
+    guesses = np.full(GUESSES, -1, np.int64)
+    where = (keys.ctypes.data, bounds.ctypes.data, number, spans.ctypes.data, guesses.ctypes.data)
     for row in range(len(offsets) - 1):
         at, end = base + offsets[row], base + offsets[row + 1]
-        done = locate(at, end, FEATURE_LISTS, keys, bounds, begins, ends, guesses)
+        done = locate(at, end, FEATURE_LISTS, *where)
         if done < 0:
             note(fault, done, base, -1, 0)
             return row
         for key in range(number):
             count = -1
             first[key, row] = last[key, row] = 0
-            if begins[key] >= 0:
-                first[key, row], last[key, row] = begins[key], ends[key]
-                done, count = count_features(begins[key], ends[key])
+            if spans[key, 0] >= 0:
+                first[key, row], last[key, row] = spans[key, 0], spans[key, 1]
+                done, count = count_features(spans[key, 0], spans[key, 1])
                 if done < 0:
                     note(fault, done, base, key, 0)
                     return row

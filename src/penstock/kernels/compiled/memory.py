@@ -27,6 +27,15 @@ def _byte_at(typing: Any, address: Any) -> Any:  # noqa: ARG001
     return types.int64(types.int64), generate
 
 
+def _number_at(typing: Any, address: Any) -> Any:  # noqa: ARG001
+    """The int64 at an address, in the machine's order."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:  # noqa: ARG001
+        return builder.load(_pointer(builder, args[0], 64), align=8)
+
+    return types.int64(types.int64), generate
+
+
 def _put_byte(typing: Any, address: Any, value: Any) -> Any:  # noqa: ARG001
     """Write the lowest byte of an int64."""
 
@@ -71,6 +80,7 @@ def _copy(typing: Any, to: Any, source: Any, size: Any) -> Any:  # noqa: ARG001
 
 # Their types are those of the compiler's, which says nothing of how they are called.
 byte_at: Any = intrinsic(_byte_at)
+number_at: Any = intrinsic(_number_at)
 put_byte: Any = intrinsic(_put_byte)
 put_number: Any = intrinsic(_put_number)
 copy_word: Any = intrinsic(_copy_word)

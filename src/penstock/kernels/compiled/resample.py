@@ -108,7 +108,7 @@ def resample(
     upper, lower = np.empty(out.shape[1], np.float32), np.empty(out.shape[1], np.float32)
     at_upper = at_lower = np.uint64(len(image))
     for y in range(len(out)):
-        if at_lower == above[y] and at_upper != above[y]:
+        if at_lower == above[y]:
             upper, lower = lower, upper
             at_upper, at_lower = at_lower, at_upper
         if at_upper != above[y]:

@@ -33,8 +33,8 @@ def failed(code: int, at: int) -> int:
 
 
 @njit(PAIR(I8, I8), nogil=True, cache=True)
-def varint(at: int, end: int) -> tuple[int, int]:
-    """A varint's 64 bits as a whole number with a sign, and the position after it."""
+def long_varint(at: int, end: int) -> tuple[int, int]:
+    """`varint`, of any length."""
     begin, value, shift = at, 0, 0
     while at < end:
         byte = byte_at(at)
@@ -49,14 +49,29 @@ def varint(at: int, end: int) -> tuple[int, int]:
 
 
 @njit(PAIR(I8, I8), nogil=True, cache=True)
+def varint(at: int, end: int) -> tuple[int, int]:
+    """A varint's 64 bits as a whole number with a sign, and the position after it."""
+    # Most have one byte. Only what is as short as this is compiled into its callers.
+    if at < end and byte_at(at) < 128:
+        return byte_at(at), at + 1
+    return long_varint(at, end)
+
+
+@njit(PAIR(I8, I8), nogil=True, cache=True)
+def long_tag(at: int, end: int) -> tuple[int, int]:
+    """`tag_at`, of any length."""
+    tag, after = long_varint(at, end)
+    if after >= 0 and not 8 <= tag <= 0xFFFFFFFF:
+        return 0, failed(BAD_TAG, at)
+    return tag, after
+
+
+@njit(PAIR(I8, I8), nogil=True, cache=True)
 def tag_at(at: int, end: int) -> tuple[int, int]:
     """A field's tag and the position after it."""
     if at < end and 8 <= byte_at(at) < 128:
         return byte_at(at), at + 1
-    tag, after = varint(at, end)
-    if after >= 0 and not 8 <= tag <= 0xFFFFFFFF:
-        return 0, failed(BAD_TAG, at)
-    return tag, after
+    return long_tag(at, end)
 
 
 @njit(PAIR(I8, I8), nogil=True, cache=True)

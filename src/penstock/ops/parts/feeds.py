@@ -79,6 +79,32 @@ class Feed:
         self.rows = self.picked = 0
 
 
+class Picks:
+    """Which rows of which feeds come next, in what order."""
+
+    def __init__(self) -> None:
+        self.feeds: dict[Feed, int] = {}
+        """Each with its number."""
+        self._which: list[NDArray[np.int64]] = []
+        self._starts: list[NDArray[np.int64]] = []
+        self._counts: list[NDArray[np.int64]] = []
+
+    def add(self, feeds: Sequence[Feed], rounds: int, length: int) -> None:
+        """The next `length` ready rows of each of these in turn, so many times."""
+        if not rounds:
+            return
+        which = [self.feeds.setdefault(feed, len(self.feeds)) for feed in feeds]
+        firsts = np.array([feed.pick(rounds * length) for feed in feeds], np.int64)
+        self._which.append(np.tile(np.array(which, np.int64), rounds))
+        self._starts.append((np.arange(rounds)[:, None] * length + firsts).ravel())
+        self._counts.append(np.full(rounds * len(feeds), length, np.int64))
+
+    def merged(self, empty: Empty) -> Block:
+        """The rows, which are then at hand no more."""
+        which, starts, counts = map(np.concatenate, (self._which, self._starts, self._counts))
+        return merged(list(self.feeds), which, starts, counts, empty)
+
+
 def merged(
     feeds: Sequence[Feed],
     which: NDArray[np.int64],
