@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -65,6 +65,9 @@ from penstock.ops.window import Window
 from penstock.ops.zip import Zip, nest_of
 from penstock.options import Options
 from penstock.report.explain import Explanation, explain
+
+if TYPE_CHECKING:
+    from penstock.writing.written import Written
 
 
 class Dataset(Pipeline):
@@ -981,6 +984,54 @@ class Dataset(Pipeline):
                 f"with_options(options=) at {user_site()}: expected ps.Options, got {options!r}."
             )
         return Dataset(self.op, self._options.merged(options))
+
+    def write_tfrecord(
+        self,
+        directory: Any,
+        shards: int | None = None,
+        compression: str | None = None,
+        *,
+        shard_bytes: int | str | None = None,
+        overwrite: bool = False,
+        memory: int | str | None = None,
+        seed: int | None = None,
+    ) -> Written:
+        """Write all elements to TFRecord files in `directory`, in order, with a `manifest.json`.
+
+        Elements that are dicts of numbers, arrays, bytes or str are written as `tf.train.Example`, in which
+        whole numbers are int64 and floats float32; elements that are bytes are records as they are. `shards`
+        files share out a dataset of known length evenly. Without it, there are as many as it takes for about
+        `shard_bytes` (128 MiB) of records in each, before compression: "GZIP", "ZLIB" or "ZSTD".
+
+        A file is complete when it is there. The same call again, after an error or a kill, checks the files
+        that are there, writes those again that are damaged, and goes on. Another pipeline, or other
+        arguments, are refused there, unless `overwrite` says to start anew. `seed` is as with `iterate`;
+        without one here or in the options it is 0, so that a second run gives the same elements.
+
+        >>> import tempfile
+        >>> import penstock as ps
+        >>> ds = ps.Dataset.from_tensor_slices({"x": [1, 2, 3], "name": ["a", "b", "c"]})
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     written = ds.write_tfrecord(folder, shards=2)
+        ...     records = list(ps.TFRecordDataset(written.shards))
+        >>> written.elements, len(written.shards)
+        (3, 2)
+        >>> ps.io.parse_single_example(records[2], {"x": ps.io.FixedLenFeature([], "int64")})
+        {'x': np.int64(3)}
+        """
+        from penstock.writing.call import write_tfrecord  # importing Penstock is quick
+
+        return write_tfrecord(
+            self,
+            directory,
+            lambda: self.element_spec,
+            shards=shards,
+            compression=compression,
+            shard_bytes=shard_bytes,
+            overwrite=overwrite,
+            memory=memory,
+            seed=seed,
+        )
 
     def __bool__(self) -> bool:
         # Without this, a dataset would be false where it is empty, and fail where nobody knows.

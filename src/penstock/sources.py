@@ -47,6 +47,11 @@ def TFRecordDataset(  # noqa: N802
     A damaged record is a `DataError` that names the file and the byte, and reading goes on after it;
     where the length of a record is damaged, or a file is cut off, it goes on with the next file.
 
+    Over files of this machine that are not compressed, `shuffle()` without a size keeps no records: it reads
+    them in a random order, through an index that it makes once beside each file, `NAME.penstock-index`
+    (or in the user's cache folder). `skip` and `shard` use the index where there is one. The length is
+    `ps.UNKNOWN` all the same, as nothing is opened before the dataset is iterated.
+
     >>> import tempfile
     >>> import penstock as ps
     >>> with tempfile.NamedTemporaryFile() as file:

@@ -45,7 +45,6 @@ def test_given_idle_buffers_then_a_request_makes_them_go() -> None:
     ledger.settle()
     assert ledger.held == 2 * SMALLEST
     assert ledger.account("shuffle").request(14 * SMALLEST)
-    ledger.account("map").expect(0)
     ledger.account("map").flight_peak = 0
     assert ledger.account("shuffle").request(2 * SMALLEST)
     assert ledger.held == ledger.budget
@@ -168,3 +167,42 @@ def test_given_objects_then_what_they_refer_to_counts() -> None:
     ledger = Ledger(1 << 20)
     ledger.account("map").adopt(block_of(array))
     assert 4000 < ledger.held < 4500
+
+
+def test_when_a_buffer_comes_then_idle_ones_go_before_it_is_counted() -> None:
+    ledger = Ledger(16 * SMALLEST)
+    pool = Pool(ledger)
+    pair = [pool.empty(ledger.account("map"), SMALLEST, np.uint8) for _ in range(2)]
+    del pair
+    ledger.settle()
+    block = one_row(15 * SMALLEST)
+    ledger.account("map").adopt(block)
+    assert ledger.peak == ledger.held == 16 * SMALLEST
+
+
+def test_given_rows_that_a_store_keeps_then_they_are_not_the_users_alone() -> None:
+    ledger = Ledger(1000)
+    account = ledger.account("cache")
+    kept, lent = block_of(np.zeros(100, np.uint8)), block_of(np.zeros(50, np.uint8))
+    assert account.request(100)
+    account.keep(kept)
+    account.adopt(lent)
+    ledger.lend(kept)
+    ledger.lend(lent)
+    assert [array.nbytes for array in ledger.lent_arrays()] == [50]
+
+
+def test_given_an_account_that_holds_more_than_an_element_then_nothing_more_is_left_free_for_it() -> None:
+    ledger = Ledger(100)
+    batch = ledger.account("batch")
+    batch.need(30, "")
+    block = block_of(np.zeros(50, np.uint8))
+    batch.adopt(block)
+    assert ledger.room(ledger.account("prefetch")) == 50
+
+
+def test_when_room_is_made_then_no_more_is_asked_for_than_is_reserved() -> None:
+    ledger = Ledger(100)
+    keeper = Keeper(ledger.account("shuffle"), 10)
+    ledger.make_room(500)
+    assert keeper.asked == [10]

@@ -160,10 +160,20 @@ def test_given_a_quote_that_is_never_closed_then_that_is_said_or_a_budget_error_
         next(it)
 
 
-def test_given_many_records_at_fault_then_each_is_one_error() -> None:
-    data = b"".join(b"%d\n" % i if i % 3 else b"bad\n" for i in range(1_000))
-    got = events(CsvDataset(file("half", data), [INT]), limit=2_000)
-    assert got == [(i,) if i % 3 else FAILED for i in range(1_000)]
+def test_given_many_records_at_fault_then_each_is_one_error_with_its_own_place() -> None:
+    records = [b"%d\n" % i if i % 3 else b"bad\n" for i in range(3_000)]
+    path = file("half", b"".join(records))
+    at = np.cumsum([0, *map(len, records)]).tolist()
+    with CsvDataset(path, [INT], buffer_size=0).iterate() as it:
+        for i in range(3_000):
+            if i % 3:
+                assert next(it) == (i,)
+                continue
+            with pytest.raises(ps.errors.DataError, match=f"line {i + 1}, byte {at[i]}: ") as caught:
+                next(it)
+            assert (caught.value.offset, caught.value.number) == (at[i], i)
+        assert next(it, None) is None
+    assert events(CsvDataset(path, [INT]), limit=4_000) == [(i,) if i % 3 else FAILED for i in range(3_000)]
 
 
 def converted(state: int, fields: list[bytes]) -> Any:

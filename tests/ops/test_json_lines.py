@@ -118,6 +118,16 @@ def test_given_a_line_at_fault_then_it_is_one_error_with_its_place_and_the_next_
     assert (caught.value.file, caught.value.offset, caught.value.number) == (path, 10, 1)
 
 
+def test_given_a_fault_far_into_a_file_then_its_place_is_told() -> None:
+    lines = dumped(ROWS) * 20
+    path = file("far", *lines, "oops", *lines)
+    ds = JsonLinesDataset(path, buffer_size=0)
+    with pytest.raises(ps.errors.DataError, match=f"line {len(lines) + 1}, byte ") as caught:
+        list(ds)
+    assert caught.value.offset == sum(len(line) + 1 for line in lines)
+    assert caught.value.number == len(lines)
+
+
 def test_given_several_files_then_the_first_line_decides_for_all() -> None:
     paths = [file("one", '{"a": 1}'), file("two", '{"b": 1, "a": 2}', '{"b": 1}')]
     assert events(JsonLinesDataset(paths)) == [{"a": 1}, {"a": 2}, "failed"]

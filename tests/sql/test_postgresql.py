@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import collections
+import contextlib
 import pickle
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -277,3 +280,21 @@ def test_given_a_function_then_every_iteration_opens_a_connection_of_its_own(pos
     assert len(opened) == 2
     portable = ps.Dataset.from_sql("SELECT 7 AS a", partial(driver.connect, postgres))
     assert len(list(pickle.loads(pickle.dumps(portable)))) == 1
+
+
+def test_when_a_run_is_closed_while_a_thread_waits_for_the_server_then_both_let_go(
+    postgres: str, ask: Ask
+) -> None:
+    threads = threading.active_count()
+    it = ps.Dataset.from_sql("SELECT pg_sleep(600)::text AS t", postgres).prefetch(2).iterate()
+    waiting = threading.Thread(target=lambda: collections.deque(_quietly(it), maxlen=0))
+    waiting.start()
+    assert until(ask, lambda: others(ask, "wait_event = 'PgSleep'") != [])
+    it.close()
+    waiting.join()
+    assert until(ask, lambda: others(ask) == [] and threading.active_count() == threads)
+
+
+def _quietly(it: Iterator[Any]) -> Iterator[Any]:
+    with contextlib.suppress(ps.errors.ClosedError):
+        yield from it

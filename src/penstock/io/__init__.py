@@ -6,12 +6,12 @@ from penstock.io.decode_png import decode_png
 from penstock.io.examples.features import (
     FixedLenFeature,
     FixedLenSequenceFeature,
-    RaggedFeature,
     SparseFeature,
     VarLenFeature,
 )
 from penstock.io.examples.parse import parse_example, parse_single_example
 from penstock.io.examples.parse_sequence import parse_sequence_example, parse_single_sequence_example
+from penstock.io.examples.ragged_feature import RaggedFeature
 from penstock.io.examples.serialize import serialize_example
 from penstock.io.examples.serialize_sequence import serialize_sequence_example
 from penstock.io.examples.sparse import SparseValue

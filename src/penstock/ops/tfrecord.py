@@ -19,9 +19,6 @@ from penstock.io.stores.decompress import open_stream
 from penstock.io.stores.remote import is_address
 from penstock.ops.parts.files import FilesOp, RunningFiles
 
-LEAST = 4 << 10
-"""The smallest buffer of a file."""
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TFRecords(FilesOp):
@@ -56,9 +53,7 @@ class TFRecords(FilesOp):
     def open(self, path: str, context: Context) -> TFRecordReader:
         stream = open_stream(path, self.compression_type, context)
         wanted = context.block_bytes if self.buffer_size is None else self.buffer_size
-        # Many files may be open at once, so each takes no more than a part of what is left.
-        room = context.ledger.room(context.account) // 8
-        return TFRecordReader(stream, self.compression_type, context, max(LEAST, min(wanted, room)))
+        return TFRecordReader(stream, self.compression_type, context, wanted)
 
 
 class RunningRecords(Running):

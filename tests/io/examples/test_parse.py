@@ -160,6 +160,19 @@ def test_given_a_bad_record_then_the_rows_after_it_still_run_over_the_block() ->
     assert rows.why == ""
 
 
+def test_given_batches_with_nan_in_a_ragged_leaf_then_they_still_run_over_the_block() -> None:
+    serialized = [ps.io.serialize_example({"x": np.full(n % 3, np.nan)}) for n in range(24)]
+    features = {"x": ps.io.VarLenFeature("float32")}
+    rows = rows_of(lambda e: ps.io.parse_example(e, features))
+    column = column_of(serialized)
+    assert isinstance(column, BytesColumn)
+    block = Block(LEAF, [column.reshaped((4,))], 6)
+    applied = [rows.apply(block, np.arange(6), 1 << 30, 0) for _ in range(2)]
+    assert rows.why == "" and applied[1].used == 6
+    assert applied[1].block is not None
+    assert [np.isnan(one["x"].values).sum() for one in applied[1].block.elements()] == [3, 4, 5, 3, 4, 5]
+
+
 def test_given_features_that_are_not_asked_for_then_what_is_in_them_is_not_looked_at() -> None:
     entry = field(1, b"other") + field(2, b"\xff\xff\xff")
     serialized = ps.io.serialize_example({"label": 3}) + field(1, field(1, entry))

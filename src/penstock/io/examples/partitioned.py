@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from penstock.blocks.columns import Column
 from penstock.blocks.ragged import Ragged
 from penstock.blocks.spec import TensorSpec
-from penstock.io.examples.features import Partition, RaggedFeature
 from penstock.io.examples.found import BadRecord, Found, Index, Slot
+from penstock.io.examples.ragged_feature import Partition, RaggedFeature
 from penstock.io.examples.readings import Frame, Reading, Size, cut, flat, objects
 from penstock.kernels.spans import offsets_of
 

@@ -11,12 +11,12 @@ from penstock.io.examples.features import (
     Feature,
     FixedLenFeature,
     FixedLenSequenceFeature,
-    RaggedFeature,
     SparseFeature,
     VarLenFeature,
 )
 from penstock.io.examples.found import Slot
 from penstock.io.examples.partitioned import Partitioned
+from penstock.io.examples.ragged_feature import RaggedFeature
 from penstock.io.examples.readings import Fixed, Reading, Sequences, VarLen
 from penstock.io.examples.sparse import Sparse
 

@@ -13,8 +13,9 @@ from penstock.blocks.columns import BytesColumn, Column, DenseColumn
 from penstock.blocks.ragged import Ragged
 from penstock.blocks.spec import BYTES, TensorSpec
 from penstock.errors import ArgumentTypeError
-from penstock.io.examples.features import FixedLenSequenceFeature, RaggedFeature, VarLenFeature
+from penstock.io.examples.features import FixedLenSequenceFeature, VarLenFeature
 from penstock.io.examples.found import KINDS, BadRecord, Found, Index, Keys, Raw, Slot, explain
+from penstock.io.examples.ragged_feature import RaggedFeature
 from penstock.io.examples.readings import Frame, Size, cut, flat, layout, objects, ragged_column
 from penstock.kernels.spans import offsets_of
 

@@ -17,6 +17,10 @@ from penstock.memory.sizes import show_bytes
 
 FIRST = 128 << 10
 """So many bytes are read at first, and four times as many each time after, up to a block."""
+LEAST = 4 << 10
+"""So many are read at a time even where memory is short."""
+PART = 16
+"""A buffer takes no more than this part of the memory that is left."""
 ROWS = 8192
 """The most rows of a block: more would gain nothing, and their bounds take memory too."""
 DEFLATED = 1032
@@ -52,26 +56,27 @@ class TFRecordReader(Reader):
         self._stream = stream
         self._compression = compression or ""
         self._context = context
-        self._most = buffer_bytes
-        self._ask = min(FIRST, buffer_bytes)
+        self._most = max(buffer_bytes, LEAST)
+        self._ask = min(FIRST, self._most)
         self._buffer: NDArray[np.uint8] = np.empty(0, np.uint8)
         self._base = start
         """The bytes of the file before those in the buffer."""
         self._place = self._at = self._stop = 0
         """In the buffer: where the next record is moved to, where its frame begins, where the bytes end."""
         self._row = row
-        self._offsets = np.empty(ROWS + 1, np.int64)
         self._ended = False
 
     def pull(self, rows: int) -> Block | None:
         while not self._ended:
+            most = max(1, min(rows, ROWS, (self._stop - self._at) // (HEAD + FOOT)))
+            offsets = np.empty(most + 1, np.int64)
             count, at, why, size = unframe(
-                self._buffer, self._at, self._stop, self._buffer, self._place, self._offsets, min(rows, ROWS)
+                self._buffer, self._at, self._stop, self._buffer, self._place, offsets, most
             )
             if count:
                 self._at = at
                 self._row += count
-                return self._block(count)
+                return self._block(offsets[: count + 1], count)
             if why == WRONG_DATA:
                 raise self._wrong_data(size)
             if why == WRONG_LENGTH:
@@ -79,10 +84,10 @@ class TFRecordReader(Reader):
             self._read(size)
         return None
 
-    def _block(self, rows: int) -> Block:
-        first, self._place = self._place, int(self._offsets[rows])
-        offsets = self._offsets[: rows + 1] - first
-        return Block(LEAF, [BytesColumn(self._buffer[first : self._place], offsets, text=False)], rows)
+    def _block(self, bounds: NDArray[np.int64], rows: int) -> Block:
+        first, self._place = self._place, int(bounds[-1])
+        values = self._buffer[first : self._place]
+        return Block(LEAF, [BytesColumn(values, bounds - first, text=False)], rows)
 
     def _read(self, size: int) -> None:
         """Have more of the frame at hand, which has at least `size` bytes and is not complete."""
@@ -92,7 +97,7 @@ class TFRecordReader(Reader):
             return
         if size > left:  # found before anything is allocated
             raise self._last(self._cut_off(size))
-        self._have_room(min(max(size, self._ask), left))
+        self._have_room(min(max(size, self._at_once()), left))
         try:
             count = self._stream.read_into(self._buffer[have:].data)
         except DataError as error:
@@ -103,6 +108,11 @@ class TFRecordReader(Reader):
             if have:
                 raise self._last(self._cut_off(size))
             self._ended = True
+
+    def _at_once(self) -> int:
+        """How many bytes to read now. Many files may be open: each takes but a part of what is left."""
+        part = self._context.ledger.room(self._context.account) // PART
+        return min(self._ask, max(part, LEAST))
 
     def _left(self) -> int:
         """The most bytes that there can be from the frame at hand on."""

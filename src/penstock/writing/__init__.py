@@ -1,0 +1,1 @@
+"""A dataset written to files, once, to be loaded many times."""

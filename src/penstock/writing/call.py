@@ -1,0 +1,55 @@
+"""The call of `Dataset.write_tfrecord`, with its arguments checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from penstock.blocks.spec import Spec
+from penstock.blocks.structure import structure_of
+from penstock.graph import checks
+from penstock.graph.running import Pipeline
+from penstock.graph.site import user_site
+from penstock.memory.budget import resolve_budget
+from penstock.writing.folder import folder_of
+from penstock.writing.layout import layout_of
+from penstock.writing.manifest import Manifest, pipeline_of
+from penstock.writing.packing import compression_of
+from penstock.writing.tfrecord import Writing
+from penstock.writing.written import Written
+
+
+def write_tfrecord(
+    pipeline: Pipeline,
+    directory: Any,
+    element_spec: Callable[[], Any],
+    *,
+    shards: int | None,
+    compression: str | None,
+    shard_bytes: int | str | None,
+    overwrite: bool,
+    memory: int | str | None,
+    seed: int | None,
+) -> Written:
+    """Write a dataset; `element_spec` is asked for once everything else has been checked."""
+    op, options, call = pipeline.op, pipeline._options, "write_tfrecord"
+    folder = folder_of(directory)
+    layout = layout_of(shards, shard_bytes, op.cardinality)
+    packed = compression_of(compression)
+    checks.flag(overwrite, f"{call}(overwrite=)")
+    if seed is not None:
+        checks.count(seed, f"{call}(seed=)")
+    elif options.seed is not None:
+        seed = options.seed
+    budget = resolve_budget(memory, options, call=f"{call}(memory=) at {user_site()}")
+    nest = element_spec()
+    structure = structure_of(nest, top=False)
+    return Writing(
+        op=op,
+        spec=Spec(structure, structure.flatten(nest)),
+        options=options,
+        budget=budget,
+        folder=folder,
+        wanted=Manifest(pipeline_of(op), seed or 0, packed, layout),
+        overwrite=overwrite,
+    ).run()
