@@ -269,3 +269,22 @@ def test_given_threads_that_divide_the_rows_then_each_row_is_right() -> None:
     for half in halves:
         half.join()
     assert np.array_equal(out, np.stack([decode(each) for each in contents]))
+
+
+def test_when_one_image_is_damaged_then_the_others_are_still_decoded_over_the_block() -> None:
+    good = BASELINE
+    rows = [good] * 40
+    rows[7] = rows[30] = b"no image at all"
+    ds = ps.Dataset.from_tensor_slices(rows).map(ps.io.decode_jpeg)
+    got = []
+    with ds.iterate() as it:
+        for number in range(40):
+            if number in (7, 30):
+                with pytest.raises(ps.errors.ElementError) as caught:
+                    next(it)
+                assert caught.value.number == number
+            else:
+                got.append(next(it))
+        assert it._run.root._running._rows.why == ""
+    assert len(got) == 38
+    assert all((image == ps.io.decode_jpeg(good)).all() for image in got)

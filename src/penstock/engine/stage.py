@@ -67,7 +67,11 @@ class Stage(Input):
 
     def gather(self, index: NDArray[Any]) -> Block:
         self._context.cancel.check()
-        block = self._running.gather(index)  # type: ignore[attr-defined]
+        try:
+            block = self._running.gather(index)  # type: ignore[attr-defined]
+        except ElementError:
+            self._meter.failed += 1
+            raise
         counted = self._count(block)
         assert counted is not None
         return counted

@@ -52,7 +52,7 @@ class RowFunction:
             # For rows larger than a block there is nothing to gain, and twice the memory to lose.
             return self._plain.apply(block, numbers, room)
         kind = self._kind(block)
-        if kind is None:
+        if kind is None or kind.larger_than(room):
             return self._plain.apply(block, numbers, room)
         rows = min(block.rows, kind.rows(room))
         part, own = block.slice(0, rows), numbers[:rows]
@@ -166,10 +166,14 @@ class _Kind:
             return 1
         return max(1, room // max(self._row_bytes, 1))
 
+    def larger_than(self, room: int) -> bool:
+        """Whether a row is known to take that much: then a second one to compare with is too many."""
+        return self._row_bytes is not None and self._row_bytes >= room
+
     def learn(self, traced: Traced) -> None:
-        """Note what a row takes, the intermediate results included."""
-        if self._row_bytes is None:
-            self._row_bytes = max(traced.block.nbytes, traced.trace.largest) // traced.block.rows
+        """Note what a row takes at most, the intermediate results included."""
+        row_bytes = max(traced.block.nbytes, traced.trace.largest) // traced.block.rows
+        self._row_bytes = max(self._row_bytes or 0, row_bytes)
 
     def due(self, place: int, count: int) -> list[int]:
         """The rows to compare: the first few, and those whose places are powers of two."""

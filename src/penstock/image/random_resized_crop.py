@@ -15,7 +15,7 @@ from penstock.errors import ArgumentError
 from penstock.image.codecs.jpeg import Window
 from penstock.image.codecs.jpeg_header import read_header
 from penstock.image.codecs.picture import Picture, check_size
-from penstock.image.codecs.rows import contents_of, contents_of_rows, decoded_rows
+from penstock.image.codecs.rows import contents_of, contents_of_rows, decoded_rows, of_each
 from penstock.image.resampled import Resampled, Size, resampled_jpeg
 from penstock.image.resize import METHODS, sides
 from penstock.random.continuous import uniform
@@ -102,8 +102,8 @@ def _crop_rows(image: Any, *args: Any, **kwargs: Any) -> Any:
         images = image._column.items()
     else:
         rows = zip(contents_of_rows(image, _CALL), draws, strict=True)
-        return decoded_rows([crop.of_jpeg(*row) for row in rows], image._trace)
-    return decoded_rows([crop.of_array(*row) for row in zip(images, draws, strict=True)], image._trace)
+        return decoded_rows(of_each(crop.of_jpeg, rows), image._trace)
+    return decoded_rows(of_each(crop.of_array, zip(images, draws, strict=True)), image._trace)
 
 
 @block_function(_crop_rows)

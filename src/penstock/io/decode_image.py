@@ -14,14 +14,15 @@ from penstock.image.codecs.jpeg import Jpeg, JpegOptions
 from penstock.image.codecs.picture import Picture
 from penstock.image.codecs.png import Png
 from penstock.image.codecs.png_chunks import SIGNATURE
-from penstock.image.codecs.rows import contents_of, contents_of_rows, decoded_rows
+from penstock.image.codecs.rows import contents_of, contents_of_rows, decoded_rows, of_each
 
 _CALL = "ps.io.decode_image"
 
 
 def _decode_rows(contents: Any, channels: int | None = None, dtype: Any = np.uint8) -> Any:
     channels, dtype = _checked(channels, dtype)
-    pictures = [_picture(data, channels, dtype) for data in contents_of_rows(contents, _CALL)]
+    rows = ((data, channels, dtype) for data in contents_of_rows(contents, _CALL))
+    pictures = of_each(_picture, rows)
     return decoded_rows(pictures, contents._trace)
 
 

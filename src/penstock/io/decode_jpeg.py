@@ -13,7 +13,7 @@ from penstock.errors import ArgumentError, ArgumentTypeError
 from penstock.image.codecs.jpeg import Jpeg, JpegOptions, Window
 from penstock.image.codecs.jpeg_header import read_header
 from penstock.image.codecs.picture import check_size
-from penstock.image.codecs.rows import contents_of, contents_of_rows, decoded_rows, values_of_rows
+from penstock.image.codecs.rows import contents_of, contents_of_rows, decoded_rows, of_each, values_of_rows
 
 _FAST = {"": True, "INTEGER_FAST": True, "INTEGER_ACCURATE": False}
 
@@ -21,7 +21,7 @@ _FAST = {"": True, "INTEGER_FAST": True, "INTEGER_ACCURATE": False}
 def _decode_rows(contents: Any, channels: int = 0, ratio: int = 1, **how: Any) -> Any:
     call = "ps.io.decode_jpeg"
     options = _options(call, channels, ratio, **how)
-    pictures = [Jpeg(data, call, options) for data in contents_of_rows(contents, call)]
+    pictures = of_each(Jpeg, ((data, call, options) for data in contents_of_rows(contents, call)))
     return decoded_rows(pictures, contents._trace)
 
 
@@ -59,7 +59,7 @@ def _crop_rows(contents: Any, crop_window: Any, channels: int = 0, ratio: int = 
     options = _options(call, channels, ratio, **how)
     trace = contents._trace
     rows = zip(contents_of_rows(contents, call), values_of_rows(crop_window, trace), strict=True)
-    pictures = [Jpeg(data, call, options, _window(window, call)) for data, window in rows]
+    pictures = of_each(lambda data, window: Jpeg(data, call, options, _window(window, call)), rows)
     return decoded_rows(pictures, trace)
 
 
@@ -92,7 +92,7 @@ def decode_and_crop_jpeg(
 
 def _shape_rows(contents: Any, output_type: Any = np.int32) -> Any:
     call = "ps.io.extract_jpeg_shape"
-    shapes = [_shape(data, call) for data in contents_of_rows(contents, call)]
+    shapes = of_each(_shape, ((data, call) for data in contents_of_rows(contents, call)))
     return Rows(np.array(shapes, _shape_type(output_type, call)), contents._trace)
 
 

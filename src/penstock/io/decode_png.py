@@ -9,14 +9,14 @@ import numpy as np
 from penstock.blocks.trace import block_function
 from penstock.errors import ArgumentError, ArgumentTypeError
 from penstock.image.codecs.png import Png
-from penstock.image.codecs.rows import contents_of, contents_of_rows, decoded_rows
+from penstock.image.codecs.rows import contents_of, contents_of_rows, decoded_rows, of_each
 
 _CALL = "ps.io.decode_png"
 
 
 def _decode_rows(contents: Any, channels: int = 0, dtype: Any = np.uint8) -> Any:
     channels, dtype = _checked(channels, dtype)
-    pictures = [Png(data, _CALL, channels, dtype) for data in contents_of_rows(contents, _CALL)]
+    pictures = of_each(Png, ((data, _CALL, channels, dtype) for data in contents_of_rows(contents, _CALL)))
     return decoded_rows(pictures, contents._trace)
 
 

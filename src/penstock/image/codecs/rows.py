@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from penstock.blocks.columns import BytesColumn, RaggedColumn
 from penstock.blocks.rows import Rows
-from penstock.blocks.trace import Opaque, StandIn, Trace
-from penstock.errors import ArgumentTypeError
+from penstock.blocks.trace import Opaque, RowFailed, StandIn, Trace
+from penstock.errors import ArgumentTypeError, DataError
 from penstock.graph.plan import BLOCK_BYTES
 from penstock.image.codecs.picture import Picture
 from penstock.kernels.spans import offsets_of
+
+T = TypeVar("T")
 
 
 def contents_of(value: Any, call: str) -> memoryview:
@@ -44,6 +46,17 @@ def contents_of_rows(value: StandIn, call: str) -> list[memoryview]:
     return [everything[start:end] for start, end in pairwise(column.offsets.tolist())]
 
 
+def of_each(make: Callable[..., T], rows: Iterable[tuple[Any, ...]]) -> list[T]:
+    """What is made of each row; one that fails does so alone."""
+    made: list[T] = []
+    try:
+        for row in rows:
+            made.append(make(*row))  # noqa: PERF401
+    except DataError:
+        raise RowFailed(len(made)) from None
+    return made
+
+
 def values_of_rows(value: Any, trace: Trace) -> list[Any]:
     """What a value is in each row: a stand-in's leaves, or the same thing again and again."""
     if isinstance(value, Rows):
@@ -60,10 +73,10 @@ def decoded_rows(pictures: Sequence[Picture], trace: Trace) -> Rows | Opaque:
     first = pictures[0]
     if any(picture.dtype != first.dtype or len(picture.shape) != len(first.shape) for picture in pictures):
         trace.refuse("decodes images of several kinds")
-    size = sum(math.prod(picture.shape) for picture in pictures) * first.dtype.itemsize
-    if size > BLOCK_BYTES and len(pictures) > 1:
-        # How many rows make a block was learned from other rows: row by row it is known when to stop.
-        trace.refuse("decodes images that are larger than the first")
+    sizes = np.cumsum([math.prod(picture.shape) * first.dtype.itemsize for picture in pictures])
+    if sizes[-1] > BLOCK_BYTES and len(pictures) > 1:
+        # How many rows make a block was learned from other, smaller rows: those before come first.
+        raise RowFailed(max(1, int(np.searchsorted(sizes, BLOCK_BYTES, "right"))))
     if all(picture.shape == first.shape for picture in pictures):
         out = trace.empty((len(pictures), *first.shape), first.dtype)
         fill(pictures, out, 0, len(pictures))
@@ -83,4 +96,7 @@ def fill(
 ) -> None:
     """Decode the rows from `start` up to `stop`; others may decode other rows at the same time."""
     for row in range(start, stop):
-        pictures[row].into(out[row])
+        try:
+            pictures[row].into(out[row])
+        except DataError:
+            raise RowFailed(row) from None

@@ -45,16 +45,20 @@ FIXED = 5
 WIDEST = 1 << 16
 """More buffers than any block has."""
 
+MOST_ROWS = 1 << 40
+"""More rows than any block has."""
+
 Numbers = NDArray[np.int64]
 BUFFERS = {"dense": 1, "bytes": 2, "ragged": 3}
 
 
 class SavedError(ValueError):
-    """A file that is not what it should be: what is wrong, and at which byte."""
+    """A file that is not what it should be: what is wrong, at which byte, and of which file."""
 
     def __init__(self, what: str, offset: int) -> None:
         super().__init__(what)
         self.offset = offset
+        self.path = ""
 
 
 def padded(size: int) -> int:
@@ -186,7 +190,7 @@ class ShardIndex:
         bad = (table < 0).any(axis=1) | (self.starts % ALIGNED != 0) | (self.rows < 1)
         # Compared like this, no sum can be too large for 64 bits.
         bad |= (self.starts > end) | (self.sizes > end - self.starts - BLOCK.size)
-        bad |= (table[:, 4] >= len(self.layouts)) | (table[:, 3] >= 1 << 32) | (self.rows > end * 8)
+        bad |= (table[:, 4] >= len(self.layouts)) | (table[:, 3] >= 1 << 32) | (self.rows > MOST_ROWS)
         if bad.any():
             raise SavedError(f"expected a block {int(np.flatnonzero(bad)[0])} within the file", end)
         if any(len(layout) != leaves for layout in self.layouts):

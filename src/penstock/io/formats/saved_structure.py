@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import sys
 from collections import namedtuple
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -104,22 +103,20 @@ def _made(name: str, fields: tuple[str, ...]) -> type:
     return namedtuple(name, fields)  # type: ignore[no-any-return, misc]
 
 
-def said_of_spec(spec: Spec) -> dict[str, Any]:
-    """A spec as plain data; `NotSaved` where elements like that cannot be saved."""
+def said_of_leaves(spec: Spec) -> list[Any]:
+    """The specs of the leaves as plain data; `NotSaved` where such elements cannot be saved."""
     for path, leaf in zip(spec.structure.paths(), spec.leaves, strict=True):
         if leaf.dtype == OBJECT:
             raise NotSaved(no_objects(f"element{path}", "objects"))
-    leaves = [[said_of_dtype(leaf.dtype), leaf.shape] for leaf in spec.leaves]
-    return {"structure": said_of_structure(spec.structure), "leaves": leaves}
+    return [[said_of_dtype(leaf.dtype), leaf.shape] for leaf in spec.leaves]
 
 
-def spec_of_said(said: dict[str, Any]) -> Spec:
-    """The spec that was said so; ValueError if it is none."""
-    structure = structure_of_said(said["structure"])
-    leaves = [TensorSpec(shape, dtype_of(dtype)) for dtype, shape in said["leaves"]]
+def leaves_of_said(said: list[Any], structure: Structure) -> list[TensorSpec]:
+    """The specs that were said so; ValueError if they are none."""
+    leaves = [TensorSpec(shape, dtype_of(dtype)) for dtype, shape in said]
     if len(leaves) != structure.leaves:
-        raise ValueError(f"{len(leaves)} specs for {structure.leaves} leaves")
-    return Spec(structure, leaves)
+        raise ValueError(f"it has {len(leaves)} specs for {structure.leaves} leaves")
+    return leaves
 
 
 def no_objects(where: str, what: str) -> str:
@@ -129,12 +126,3 @@ def no_objects(where: str, what: str) -> str:
         f"a number or b'', a ragged batch to (x.flat_values, x.row_splits), strings of several shapes to one "
         f"string or to arrays of one shape, any other object to pickle.dumps(x)"
     )
-
-
-def common_spec(left: Spec | None, right: Spec | None) -> Spec | None:
-    """The narrowest spec over both; None where there is none."""
-    if left is None or right is None or left.structure != right.structure:
-        return None
-    leaves: Sequence[TensorSpec | None] = [a.common(b) for a, b in zip(left.leaves, right.leaves, strict=True)]
-    found = [leaf for leaf in leaves if leaf is not None]
-    return Spec(left.structure, found) if len(found) == len(leaves) else None

@@ -77,8 +77,9 @@ class ShardWriter:
         start = self._file.tell()
         self._file.write(block_header(len(self._table), block.rows, end, crc, kind))
         for array in flat:
-            self._file.write(array)
-            self._file.write(bytes(padded(array.nbytes) - array.nbytes))
+            if array.nbytes:
+                self._file.write(array)
+                self._file.write(bytes(padded(array.nbytes) - array.nbytes))
         self._table.append([start, block.rows, end, crc, kind, *places])
         self.rows += block.rows
 
@@ -131,9 +132,8 @@ class Blocks:
         if kinds != self._kinds:
             self.flush()
             self._kinds = kinds
-        at = 0
+        at, one = 0, max(1, -(-block.nbytes // block.rows))
         while at < block.rows:
-            one = max(1, (block.nbytes - 1) // block.rows + 1)
             stop = min(block.rows, at + max(1, (BLOCK_BYTES - self._bytes) // one))
             part = block.slice(at, stop)
             self._parts.append(part)

@@ -1,0 +1,216 @@
+"""Rows of Penstock's own files by their numbers, copied straight to their places."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.blocks.block import Block
+from penstock.blocks.build import concat
+from penstock.blocks.columns import BytesColumn, Column, DenseColumn, RaggedColumn
+from penstock.blocks.structure import Structure
+from penstock.io.formats.saved import BLOCK, BUFFERS, FIXED, ColumnLayout, Layout
+from penstock.io.formats.saved_file import SavedFile
+from penstock.kernels.spans import Empty, offsets_of, scatter_spans
+from penstock.memory.mapped import AROUND, Bytes, let_go
+
+Index = NDArray[np.int64]
+LONG = AROUND
+"""Spans of so many bytes are read, shorter ones are copied from the mapped file."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Rows of one layout in one file, in the order in which they lie there."""
+
+    file: SavedFile
+    blocks: Index
+    rows: Index
+    places: Index
+    """Where each of them goes."""
+
+    def starts(self, buffer: int, step: int) -> Index:
+        """Where each row's bytes begin in a buffer that has `step` bytes a row."""
+        table = self.file.index.table
+        begin = table[self.blocks, 0] + BLOCK.size + table[self.blocks, FIXED + buffer]
+        return begin + self.rows * step
+
+
+class Gather:
+    """Gathers rows of several files, which `opened` gives by number; `firsts` are their first rows.
+
+    Pages of the files that are touched count as memory of the process. With a `window`, they are let go of
+    whenever about so many bytes have been touched.
+    """
+
+    def __init__(
+        self,
+        opened: Callable[[int], SavedFile],
+        firsts: Index,
+        structure: Structure,
+        empty: Empty,
+        window: int | None,
+    ) -> None:
+        self._opened = opened
+        self._firsts = firsts
+        self._structure = structure
+        self._empty = empty
+        self._window = window
+
+    def gather(self, index: Index, most: int) -> Block:
+        """The rows of these numbers from the first on, with about `most` bytes; at least one."""
+        order = np.argsort(index, kind="stable")
+        groups = self._parts(index[order], order)
+        sizes = self._sizes(groups, len(index))
+        fitting = int(np.searchsorted(np.cumsum(sizes), most, side="right"))
+        if max(fitting, 1) < len(index):
+            return self.gather(index[: max(fitting, 1)], most)
+        blocks = [self._block(layout, parts) for layout, parts in groups.items()]
+        if len(blocks) == 1:
+            return blocks[0]
+        # Rows of several layouts: each group was laid out by itself.
+        came = np.concatenate([part.places for parts in groups.values() for part in _in_order(parts)])
+        back = np.empty(len(index), np.int64)
+        back[came] = np.arange(len(index))
+        return concat(blocks, self._empty).take(back, self._empty)
+
+    def _parts(self, index: Index, places: Index) -> dict[Layout, list[Part]]:
+        groups: dict[Layout, list[Part]] = {}
+        which = np.searchsorted(self._firsts, index, "right") - 1
+        bounds = [0, *(np.flatnonzero(np.diff(which)) + 1).tolist(), len(index)]
+        for first, last in zip(bounds[:-1], bounds[1:], strict=True):
+            number = int(which[first])
+            file = self._opened(number)
+            local = index[first:last] - self._firsts[number]
+            blocks = np.searchsorted(file.firsts, local, "right") - 1
+            for one in np.unique(blocks).tolist():
+                file.check(one)
+            rows, kinds = local - file.firsts[blocks], file.index.table[blocks, 4]
+            for kind in np.unique(kinds).tolist():
+                mine = kinds == kind
+                part = Part(file, blocks[mine], rows[mine], places[first:last][mine])
+                groups.setdefault(file.index.layouts[kind], []).append(part)
+        return groups
+
+    def _sizes(self, groups: dict[Layout, list[Part]], count: int) -> Index:
+        """The bytes of each row."""
+        sizes = np.zeros(count, np.int64)
+        for layout, parts in groups.items():
+            for part in parts:
+                at = 0
+                for column in layout:
+                    if column.kind == "dense":
+                        sizes[part.places] += column.width * column.dtype.itemsize
+                    else:
+                        ends = self._ends(column, part, at)
+                        item = 1 if column.kind == "bytes" else column.dtype.itemsize
+                        sizes[part.places] += (ends[:, -1] - ends[:, 0]) * item + 8 * (ends.shape[1] - 1)
+                    at += BUFFERS[column.kind]
+        return sizes
+
+    def _block(self, layout: Layout, parts: list[Part]) -> Block:
+        """The rows of one layout, in the order of their places."""
+        rows = sum(len(part.rows) for part in parts)
+        rank = np.empty(rows, np.int64)
+        rank[np.argsort(np.concatenate([part.places for part in parts]))] = np.arange(rows)
+        bounds = offsets_of(np.array([len(part.rows) for part in parts]))
+        ranked = [
+            Part(part.file, part.blocks, part.rows, rank[bounds[i] : bounds[i + 1]]) for i, part in enumerate(parts)
+        ]
+        columns: list[Column] = []
+        at = 0
+        for column in layout:
+            columns.append(self._column(column, ranked, rows, at))
+            at += BUFFERS[column.kind]
+        return Block(self._structure, columns, rows)
+
+    def _column(self, column: ColumnLayout, parts: list[Part], rows: int, at: int) -> Column:
+        if column.kind == "dense":
+            return DenseColumn(self._fixed(column.dtype, column.shape, parts, rows, at))
+        ends = np.empty((rows, (column.width if column.kind == "bytes" else 1) + 1), np.int64)
+        for part in parts:
+            ends[part.places] = self._ends(column, part, at)
+        item = np.dtype(np.uint8) if column.kind == "bytes" else column.dtype
+        offsets = offsets_of(np.diff(ends, axis=1).reshape(-1))
+        values = self._empty(int(offsets[-1]), item)
+        lengths = (ends[:, -1] - ends[:, 0]) * item.itemsize
+        goals = offsets[: -1 : ends.shape[1] - 1] * item.itemsize
+        for part in parts:
+            starts = part.starts(at, 0) + ends[part.places, 0] * item.itemsize
+            self._copy(part.file, starts, lengths[part.places], _flat(values), goals[part.places])
+        if column.kind == "bytes":
+            shape: Any = column.shape
+            return BytesColumn(values, offsets, text=column.text, shape=shape)
+        return RaggedColumn(values, offsets, self._fixed(np.dtype(np.int64), (column.rank,), parts, rows, at + 2))
+
+    def _fixed(self, dtype: np.dtype[Any], shape: Any, parts: list[Part], rows: int, at: int) -> NDArray[Any]:
+        """Items of one size from one buffer."""
+        out = self._empty((rows, *shape), dtype)
+        step = out.nbytes // rows
+        if step:
+            for part in parts:
+                lengths = np.full(len(part.rows), step, np.int64)
+                self._copy(part.file, part.starts(at, step), lengths, _flat(out), part.places * step)
+        return out
+
+    def _ends(self, column: ColumnLayout, part: Part, at: int) -> Index:
+        """For each row the offsets of its strings, and where the last one ends."""
+        width = column.width if column.kind == "bytes" else 1
+        out = np.empty((len(part.rows), width + 1), np.int64)
+        lengths = np.full(len(part.rows), 8 * (width + 1), np.int64)
+        goals = np.arange(len(part.rows)) * (8 * (width + 1))
+        self._copy(part.file, part.starts(at + 1, 8 * width), lengths, _flat(out), goals)
+        return out
+
+    def _copy(self, file: SavedFile, starts: Index, lengths: Index, out: Bytes, places: Index) -> None:
+        """Copy spans of a file that are in order, each to its place."""
+        starts, lengths, places = _merged(starts, lengths, places)
+        long = lengths >= LONG
+        if long.any():
+            spans = zip(starts[long].tolist(), lengths[long].tolist(), places[long].tolist(), strict=True)
+            for start, length, place in spans:
+                file.read_into(start, out[place : place + length])
+            starts, lengths, places = starts[~long], lengths[~long], places[~long]
+        if not len(starts):
+            return
+        mapped = file.mapped()
+        if self._window is None:
+            scatter_spans(out, places, mapped, starts, lengths)
+            return
+        for some in _windows(starts, starts + lengths, self._window):
+            scatter_spans(out, places[some], mapped, starts[some], lengths[some])
+            end = int(starts[some.stop - 1] + lengths[some.stop - 1])
+            let_go(mapped, max(0, int(starts[some.start]) - AROUND), min(len(mapped), end + AROUND))
+
+
+def _in_order(parts: list[Part]) -> list[Part]:
+    """The places of a group's rows as the group's block has them."""
+    places = np.sort(np.concatenate([part.places for part in parts]))
+    return [Part(parts[0].file, places, places, places)]
+
+
+def _flat(array: NDArray[Any]) -> Bytes:
+    return array.reshape(-1).view(np.uint8)
+
+
+def _merged(starts: Index, lengths: Index, places: Index) -> tuple[Index, Index, Index]:
+    """Spans that lie side by side, here and there, as one."""
+    apart = (starts[1:] != starts[:-1] + lengths[:-1]) | (places[1:] != places[:-1] + lengths[:-1])
+    firsts = np.concatenate([[0], np.flatnonzero(apart) + 1])
+    if len(firsts) == len(starts):
+        return starts, lengths, places
+    return starts[firsts], np.add.reduceat(lengths, firsts), places[firsts]
+
+
+def _windows(starts: Index, ends: Index, window: int) -> list[slice]:
+    """Spans in order, cut so that each piece brings no more than about `window` bytes into memory."""
+    first, last = starts // AROUND, (ends - 1) // AROUND
+    touched = last - first + 1
+    touched[1:] -= first[1:] == last[:-1]
+    number = np.cumsum(touched) // max(1, window // AROUND)
+    cuts = [0, *(np.flatnonzero(np.diff(number)) + 1).tolist(), len(starts)]
+    return [slice(a, b) for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
