@@ -2,13 +2,18 @@
 
 from benchmarks.declare import Work
 from benchmarks.speed import (
+    examples,
     images_flip,
     images_float,
     one_by_one,
     padded,
+    parquet,
+    photos,
+    pictures,
     python_map,
     range_map_batch,
     strings,
+    writing,
 )
 
 WORKS: tuple[Work, ...] = (
@@ -19,4 +24,10 @@ WORKS: tuple[Work, ...] = (
     python_map.WORK,
     strings.WORK,
     padded.WORK,
+    examples.SMALL,
+    examples.LARGE,
+    pictures.WORK,
+    photos.WORK,
+    writing.WORK,
+    parquet.WORK,
 )

@@ -38,10 +38,12 @@ from penstock.ops.group_by_window import GroupByWindow
 from penstock.ops.ignore_errors import IgnoreErrors
 from penstock.ops.interleave import Interleave
 from penstock.ops.list_files import ListFiles, patterns_of
+from penstock.ops.load import Load
 from penstock.ops.map import Map
 from penstock.ops.pad_to_cardinality import PadToCardinality
 from penstock.ops.padded_batch import PaddedBatch
 from penstock.ops.parts.file_arguments import fills_of
+from penstock.ops.parts.saved_arguments import directory_of
 from penstock.ops.parts.signature import signature_of
 from penstock.ops.parts.terminals import chain, length, single, spec_of_first
 from penstock.ops.prefetch import Prefetch
@@ -57,6 +59,7 @@ from penstock.ops.scan import Scan
 from penstock.ops.shard import Shard
 from penstock.ops.shuffle import Shuffle
 from penstock.ops.skip import Skip
+from penstock.ops.snapshot import Snapshot
 from penstock.ops.take import Take
 from penstock.ops.take_while import TakeWhile
 from penstock.ops.unbatch import Unbatch
@@ -270,6 +273,27 @@ class Dataset(Pipeline):
             checks.flag(shuffle, "list_files(shuffle=)")
         checks.seed(seed, "list_files(seed=)")
         return listed if shuffle is False else listed.shuffle(UNKNOWN, seed=seed)
+
+    @staticmethod
+    def load(directory: Any, verify: bool = True, name: str | None = None) -> Dataset:
+        """The elements that `save` has written, mapped from its files: nothing is parsed, nothing is copied.
+
+        The manifest is read now, so the length and the `element_spec` are known. Elements come in their
+        order as read-only views of the files; by their numbers, as for `shuffle()` or `shard`, as copies, and
+        then no buffer is needed. With `verify`, each block is checked against its checksum when this dataset
+        first touches it, about 1 GB a second; without it, only what says where things are is checked. The
+        files must not be cut short while they are in use.
+
+        >>> import tempfile
+        >>> import penstock as ps
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     written = ps.Dataset.range(5).map(lambda x: (x, x * x)).save(folder)
+        ...     ds = ps.Dataset.load(folder)
+        ...     pairs = [(int(x), int(y)) for x, y in ds]
+        >>> len(ds), pairs
+        (5, [(0, 0), (1, 1), (2, 4), (3, 9), (4, 16)])
+        """
+        return Dataset(Load.of(str(directory_of(directory, "load")), verify).named(name))
 
     @staticmethod
     def random(
@@ -784,6 +808,29 @@ class Dataset(Pipeline):
         """
         return self._then(Skip(inputs=(self.op,), count=count), name)
 
+    def snapshot(self, directory: Any, name: str | None = None) -> Dataset:
+        """Write the elements to `directory` in the first complete pass, and read them there in later ones.
+
+        That holds for later processes too: what is above is then not run at all. A pass that ends early, or in
+        which an element fails, leaves nothing behind, and the next one begins anew. While one run writes,
+        others pass elements on. A folder with the snapshot of another pipeline is refused. What is random
+        above is as it was in the pass that was written; shuffle after the snapshot.
+
+        >>> import tempfile
+        >>> import penstock as ps
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> ds = ps.Dataset.range(2).map(lambda x: print("made", int(x)) or x).snapshot(folder.name)
+        >>> [int(x) for x in ds]
+        made 0
+        made 1
+        [0, 1]
+        >>> [int(x) for x in ds]
+        [0, 1]
+        >>> folder.cleanup()
+        """
+        folder = str(directory_of(directory, "snapshot"))
+        return self._then(Snapshot(inputs=(self.op,), directory=folder), name)
+
     def take(self, count: int, name: str | None = None) -> Dataset:
         """The first `count` elements; -1 for all. No more than these are read.
 
@@ -970,6 +1017,36 @@ class Dataset(Pipeline):
         with self._then(op, name).iterate(epoch=self._next_epoch()) as it:
             return single(it, op)
 
+    def save(
+        self,
+        directory: Any,
+        *,
+        shard_bytes: int | str | None = None,
+        overwrite: bool = False,
+        memory: int | str | None = None,
+        seed: int | None = None,
+    ) -> Written:
+        """Write all elements to `directory`, in order, in Penstock's own files, for `ps.Dataset.load`.
+
+        Dtypes, shapes and structure stay as they are. A file holds about `shard_bytes` (256 MiB), and is
+        complete when it is there; a `manifest.json` says which are. The same call again, after an error or a
+        kill, goes on after the last complete file. Another pipeline is refused there, unless `overwrite` says
+        to start anew; so is a folder with other files. `seed` is as with `iterate`; without one here or in
+        the options it is 0, so that a second run gives the same elements.
+
+        >>> import tempfile
+        >>> import penstock as ps
+        >>> ds = ps.Dataset.from_tensor_slices({"x": [1, 2, 3], "name": ["a", "b", "c"]})
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     written = ds.save(folder)
+        ...     last = list(ps.Dataset.load(folder))[-1]
+        >>> written.elements, last
+        (3, {'x': np.int64(3), 'name': 'c'})
+        """
+        from penstock.writing.save_call import save  # importing Penstock is quick
+
+        return save(self, directory, shard_bytes=shard_bytes, overwrite=overwrite, memory=memory, seed=seed)
+
     def with_options(self, options: Options, name: str | None = None) -> Dataset:
         """The same dataset with these options; what they leave unsaid stays as it was.
 
@@ -1024,7 +1101,6 @@ class Dataset(Pipeline):
         return write_tfrecord(
             self,
             directory,
-            lambda: self.element_spec,
             shards=shards,
             compression=compression,
             shard_bytes=shard_bytes,

@@ -1,7 +1,8 @@
 """Run in a process of its own: writes a data set, and is killed on the way, or runs into a limit.
 
-`python interrupted.py FOLDER LAYOUT COMPRESSION WHEN`, where WHEN is `element:7` (when that element is made), `before:3` or `after:3` (the third time that a file is
-published), or `limit:5000` (no file may be larger than that; prints the error).
+`python interrupted.py FOLDER LAYOUT COMPRESSION WHEN`, where WHEN is `element:7` (when that element is made),
+`before:3` or `after:3` (the third time that a file is published), or `limit:5000` (no file may be larger than
+that; prints the error).
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import penstock as ps
-from penstock.errors import ArgumentError, FunctionError, StoreError
+from penstock.errors import ArgumentError, ArgumentTypeError, FunctionError, StoreError
 from writing import interrupted
 
 N = 100
@@ -61,11 +61,16 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], dict
     return of
 
 
-WHENS = ["element:200", "element:399", "before:1", "after:1", "before:2", "after:2", "before:3", "after:9"]
+KILLS = [
+    *[
+        ("shards", "", when)
+        for when in ["element:200", "element:399", "before:1", "after:1", "before:3", "after:3"]
+    ],
+    *[("bytes", "GZIP", when) for when in ["element:399", "after:2", "before:9"]],
+]
 
 
-@pytest.mark.parametrize(("layout", "compression"), [("shards", ""), ("bytes", "GZIP")])
-@pytest.mark.parametrize("when", WHENS)
+@pytest.mark.parametrize(("layout", "compression", "when"), KILLS)
 def test_given_a_kill_when_called_again_then_the_files_are_those_of_one_go(
     layout: str, compression: str, when: str, whole: Any, tmp_path: Path
 ) -> None:
@@ -184,7 +189,10 @@ def test_given_an_element_that_fails_then_the_same_call_goes_on_once_it_does_not
         (lambda folder: rows().shuffle(3).write_tfrecord(folder, shards=2), "1 ops and this one has 2"),
         (lambda folder: rows().write_tfrecord(folder, shards=3), "2 shards of 100.*3 shards of 100"),
         (lambda folder: rows().write_tfrecord(folder), "2 shards of 100.*shards of 128 MiB"),
-        (lambda folder: rows().write_tfrecord(folder, shards=2, compression="GZIP"), "compression None.*GZIP"),
+        (
+            lambda folder: rows().write_tfrecord(folder, shards=2, compression="GZIP"),
+            "compression None.*GZIP",
+        ),
         (lambda folder: rows().write_tfrecord(folder, shards=2, seed=4), "seed 0, and this call has 4"),
     ],
 )
@@ -200,9 +208,7 @@ def test_given_another_call_then_it_is_refused_with_what_differs_and_nothing_is_
 
 
 @pytest.mark.parametrize("there", ["data set", "manifest", "files"])
-def test_given_overwrite_then_it_starts_anew_and_leaves_nothing_of_before(
-    there: str, tmp_path: Path
-) -> None:
+def test_given_overwrite_then_it_starts_anew_and_leaves_nothing_of_before(there: str, tmp_path: Path) -> None:
     rows(N + 1).write_tfrecord(tmp_path, shards=5)
     if there == "manifest":
         (tmp_path / "manifest.json").write_text('{"format": "something else"}')
@@ -216,6 +222,31 @@ def test_given_overwrite_then_it_starts_anew_and_leaves_nothing_of_before(
     rows().write_tfrecord(tmp_path / "fresh", shards=2)
     there_now = {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
     assert there_now == content(tmp_path / "fresh")
+
+
+def test_given_elements_that_cannot_be_written_when_starting_anew_then_what_was_there_stays(
+    tmp_path: Path,
+) -> None:
+    rows().write_tfrecord(tmp_path, shards=2)
+    before = content(tmp_path)
+    unknown = ps.Dataset.from_generator(lambda: iter([(1, 2)]))
+    with pytest.raises(ArgumentTypeError, match="lambda x0, x1"):
+        unknown.write_tfrecord(tmp_path, overwrite=True)
+    assert content(tmp_path) == before
+
+
+def test_given_a_call_that_failed_before_its_first_file_then_another_one_may_take_its_place(
+    tmp_path: Path,
+) -> None:
+    def fail(x: Any) -> Any:
+        if x == 7:
+            raise ValueError("no")
+        return {"x": x}
+
+    with pytest.raises(FunctionError):
+        ps.Dataset.range(N).map(fail).write_tfrecord(tmp_path, shards=2)
+    assert said(tmp_path)["shards"] == []
+    assert rows().write_tfrecord(tmp_path, shards=2).elements == N
 
 
 def test_given_a_pipeline_that_gives_something_else_each_time_then_damage_is_not_papered_over(

@@ -209,10 +209,37 @@ def test_given_any_budget_and_blocks_then_the_files_are_the_same(
 def test_given_elements_that_cannot_be_written_then_nothing_is_touched(
     ds: ps.Dataset, words: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(ArgumentTypeError, match="test_write_tfrecord.py") as caught:
+    with pytest.raises(ArgumentTypeError, match=r"test_write_tfrecord\.py") as caught:
         ds.write_tfrecord(tmp_path / "new")
     assert words in str(caught.value)
     assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize(
+    ("element", "words"),
+    [(3, "ds.map(lambda x: {'x': x})"), ({"a": (1, 2)}, "feature 'a'"), ({"c": 1j}, "got complex128")],
+)
+def test_given_elements_that_nobody_knew_before_then_the_first_one_tells_and_no_file_is_made(
+    element: Any, words: str, tmp_path: Path
+) -> None:
+    ds = ps.Dataset.from_generator(lambda: iter([element]))
+    assert ds.op.spec is None
+    with pytest.raises(ArgumentTypeError, match=r"write_tfrecord at .*test_write_tfrecord\.py") as caught:
+        ds.write_tfrecord(tmp_path)
+    assert words in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_given_a_generator_then_it_is_read_once(tmp_path: Path) -> None:
+    times = []
+
+    def numbers() -> Iterator[dict[str, int]]:
+        times.append(1)
+        yield from ({"x": i} for i in range(N))
+
+    written = ps.Dataset.from_generator(numbers).shuffle(N).write_tfrecord(tmp_path)
+    assert written.elements == N
+    assert len(times) == 1
 
 
 @pytest.mark.parametrize(

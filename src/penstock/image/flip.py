@@ -6,11 +6,15 @@ import operator
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from penstock.blocks.rows import Rows
 from penstock.blocks.trace import block_function, trusted
 from penstock.image.images import as_image, height_axis
 from penstock.random.discrete import bernoulli
+
+LARGE = 16 << 10
+"""Images of so many bytes are mirrored one by one, smaller ones all at once."""
 
 
 @trusted
@@ -99,14 +103,28 @@ def _where_of_rows(coin: Rows, image: Any, axis: int) -> Any:
         return np.where(chosen, _flipped(image, axis), image)
     source = image._array
     out = trace.empty(source.shape, source.dtype)
+    trace.largest = max(trace.largest, out.nbytes)
+    if source[0].nbytes >= LARGE:
+        for mirrored, row, into in zip(coin._array.tolist(), source, out, strict=True):
+            _copy(into, _flipped(row, axis) if mirrored else row)
+        return Rows(out, trace)
     np.copyto(out, source)
     chosen = np.flatnonzero(coin._array)
     # As large as the result, though half would do: buffers are found again by their size.
     picked = trace.empty(source.shape, source.dtype)[: len(chosen)]
     np.take(source, chosen, 0, out=picked, mode="clip")
     out[chosen] = _flipped(picked, axis)
-    trace.largest = max(trace.largest, out.nbytes)
     return Rows(out, trace)
+
+
+def _copy(into: NDArray[Any], image: NDArray[Any]) -> None:
+    """Copy an image; a mirrored one channel by channel: NumPy's innermost loop is then long."""
+    channels = image.shape[-1] if image.ndim > 2 else 1
+    if image.flags.c_contiguous or not 1 < channels <= 4:
+        np.copyto(into, image)
+        return
+    for channel in range(channels):
+        np.copyto(into[..., channel], image[..., channel])
 
 
 @block_function(_where_of_rows)

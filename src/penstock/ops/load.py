@@ -76,13 +76,21 @@ class RunningLoad(Running):
     """Maps one block after another; or copies rows by their numbers."""
 
     def __init__(
-        self, directory: str, manifest: SavedManifest, checked: Checked, context: Context, *, verify: bool
+        self,
+        directory: str,
+        manifest: SavedManifest,
+        checked: Checked,
+        context: Context,
+        *,
+        verify: bool,
+        remedy: str = "Save it again.",
     ) -> None:
         self._folder = Path(directory)
         self._manifest = manifest
         self._checked = checked
         self._context = context
         self._verify = verify
+        self._remedy = remedy
         self._structure = manifest.found_structure()
         self._shard = 0
         self._number = 0  # of the block that comes next
@@ -144,7 +152,8 @@ class RunningLoad(Running):
             lost = f"the {int(self._file.index.rows[self._number]) - self._row} elements of the block are"
             self._number, self._row = self._number + 1, 0
         return DataError(
-            f"{self._context.where}: {path} at byte {error.offset}: {error}; {lost} passed over. Save it again.",
+            f"{self._context.where}: {path} at byte {error.offset}: {error}; {lost} passed over. "
+            f"{self._remedy}",
             op=self._context.label,
             file=str(path),
             offset=error.offset,
@@ -159,7 +168,7 @@ class RunningLoad(Running):
         except SavedError as error:
             raise StoreError(
                 f"{self._context.where}: {error.path} at byte {error.offset}: {error}. Elements that are read by "
-                f"number, as for a shuffle, cannot go on after it: save it again, or read it in order.",
+                f"number, as for a shuffle, cannot go on after it; read in order, they can. {self._remedy}",
                 file=error.path,
                 offset=error.offset,
             ) from error

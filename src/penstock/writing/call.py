@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from penstock.blocks.spec import Spec
-from penstock.blocks.structure import structure_of
 from penstock.graph import checks
 from penstock.graph.running import Pipeline
 from penstock.graph.site import user_site
@@ -22,7 +19,6 @@ from penstock.writing.written import Written
 def write_tfrecord(
     pipeline: Pipeline,
     directory: Any,
-    element_spec: Callable[[], Any],
     *,
     shards: int | None,
     compression: str | None,
@@ -31,7 +27,7 @@ def write_tfrecord(
     memory: int | str | None,
     seed: int | None,
 ) -> Written:
-    """Write a dataset; `element_spec` is asked for once everything else has been checked."""
+    """Write a dataset, once its arguments have been checked."""
     op, options, call = pipeline.op, pipeline._options, "write_tfrecord"
     folder = folder_of(directory)
     layout = layout_of(shards, shard_bytes, op.cardinality)
@@ -42,11 +38,8 @@ def write_tfrecord(
     elif options.seed is not None:
         seed = options.seed
     budget = resolve_budget(memory, options, call=f"{call}(memory=) at {user_site()}")
-    nest = element_spec()
-    structure = structure_of(nest, top=False)
     return Writing(
         op=op,
-        spec=Spec(structure, structure.flatten(nest)),
         options=options,
         budget=budget,
         folder=folder,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any
@@ -9,9 +10,11 @@ from typing import Any
 from penstock.blocks.block import Block
 from penstock.blocks.columns import Column, ObjectColumn
 from penstock.blocks.spec import BYTES, OBJECT, TEXT, DatasetSpec, Spec, TensorSpec, dtype_name, spec_of
+from penstock.blocks.trace import trusted
 from penstock.errors import ArgumentTypeError
 from penstock.graph.op import Op
 from penstock.graph.running import Context, Running
+from penstock.io.examples.serialize import serialize_example
 from penstock.writing.manifest import Feature
 
 STORED = {"b": "int64", "i": "int64", "u": "int64", "f": "float32", "S": "bytes", "U": "bytes", "O": "bytes"}
@@ -25,15 +28,19 @@ class Observed:
     """What the elements so far have in common, by feature."""
 
     def __init__(self, known: dict[str, Feature] | None) -> None:
-        self.features = dict(known or {})
+        self._features = dict(known or {})
+
+    def features(self) -> dict[str, Feature] | None:
+        """As far as is known; None where elements are bytes."""
+        return dict(self._features) or None
 
     def look(self, block: Block) -> None:
         """Add the rows of a block."""
         if block.structure.is_leaf:
             return
         for name, column in zip(block.structure.keys, block.columns, strict=True):
-            found, known = _feature(column), self.features.get(name)
-            self.features[name] = found if known is None else _common(known, found)
+            found, known = _feature(column), self._features.get(name)
+            self._features[name] = found if known is None else _common(known, found)
 
 
 def _feature(column: Column) -> Feature:
@@ -57,11 +64,18 @@ def _common(one: Feature, other: Feature) -> Feature:
     return Feature(wider.dtype, shape, wider.stored, one.optional or other.optional)
 
 
-def check_elements(spec: Spec, where: str) -> bool:
-    """Whether the elements are to be serialized; False for bytes, an error for what cannot be written."""
+@trusted
+def record_of(element: Any) -> bytes:
+    """The record that an element is, or that a dict becomes."""
+    record: bytes = serialize_example(element) if isinstance(element, Mapping) else element
+    return record
+
+
+def check_elements(spec: Spec, where: str) -> None:
+    """An error for what cannot be written."""
     structure = spec.structure
     if structure.is_leaf and spec.leaves[0].dtype == BYTES and spec.leaves[0].shape in ((), None):
-        return False
+        return
     if structure.kind is not dict:
         raise ArgumentTypeError(
             f"{where}: expected elements that are dicts of numbers, arrays, bytes or str, or that are bytes, "
@@ -79,7 +93,6 @@ def check_elements(spec: Spec, where: str) -> bool:
             )
     for name, leaf in zip(structure.keys, spec.leaves, strict=True):
         _check_leaf(name, leaf, where)
-    return True
 
 
 def _check_leaf(name: str, leaf: TensorSpec, where: str) -> None:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from penstock.blocks.columns import BytesColumn
 from penstock.errors import CardinalityError, StoreError
 from penstock.kernels.frames import FOOT, HEAD
+from penstock.writing.folder import remove_leftovers
 from penstock.writing.manifest import COMPLETE, Feature, Manifest, Shard
 from penstock.writing.packing import Packing, Put
 from penstock.writing.shard_file import FRAMES, ShardFile
@@ -30,6 +31,7 @@ class Shards:
         folder: Path,
         manifest: Manifest,
         bad: set[int],
+        fresh: bool,
         packing: Callable[[Put], Packing],
         aside: Executor,
     ) -> None:
@@ -39,6 +41,7 @@ class Shards:
         self._folder = folder
         self._known = manifest.shards
         self._bad = bad
+        self._fresh = fresh  # the manifest is not written yet
         self._packing = packing
         self._aside = aside
         self._published: Future[None] | None = None
@@ -87,6 +90,7 @@ class Shards:
 
     def end(self) -> None:
         """There are no more records: the data set is complete."""
+        self._begin()
         count = self.manifest.layout.shards
         while self._number < (count or len(self._known)):
             if self._rows != self._quota():
@@ -113,8 +117,16 @@ class Shards:
     def _to_write(self) -> bool:
         return self._number >= len(self._known) or self._number in self._bad
 
+    def _begin(self) -> None:
+        """Write the manifest, and remove what was there before it; not before the first record is here."""
+        if self._fresh:
+            self.manifest.save(self._folder)
+            remove_leftovers(self._folder, set())
+            self._fresh = False
+
     def _open(self) -> ShardFile:
         if self._file is None:
+            self._begin()
             name = self.manifest.layout.name(self._number)
             self._file = ShardFile(self._folder, name, self._packing, self._frames)
         return self._file

@@ -12,14 +12,12 @@ from time import perf_counter
 from penstock.blocks.block import Block
 from penstock.blocks.build import column_of
 from penstock.blocks.columns import BytesColumn
-from penstock.blocks.spec import Spec
 from penstock.engine.cores import usable_cores
 from penstock.engine.run import Run
 from penstock.errors import ArgumentError, ElementError, StoreError
 from penstock.graph.op import AUTOTUNE, Op
 from penstock.graph.passes import plan_of
 from penstock.graph.site import user_site
-from penstock.io.examples.serialize import serialize_example
 from penstock.io.stores.writing import BUFFER
 from penstock.ops.map import Map
 from penstock.ops.prefetch import Prefetch
@@ -27,7 +25,7 @@ from penstock.options import Options
 from penstock.writing.behind import behind
 from penstock.writing.folder import is_whole, remove_leftovers, shards_in, writing_in
 from penstock.writing.manifest import COMPLETE, NAME, Manifest, load_manifest
-from penstock.writing.observe import Observe, Observed, check_elements
+from penstock.writing.observe import Observe, Observed, check_elements, record_of
 from penstock.writing.packing import KINDS, WORKING, Packing, Plain, Put
 from penstock.writing.progress import Progress
 from penstock.writing.shard_file import FRAMES
@@ -43,7 +41,6 @@ class Writing:
     """One call: what is written, and where to."""
 
     op: Op
-    spec: Spec
     options: Options
     budget: int
     folder: Path
@@ -51,16 +48,17 @@ class Writing:
     overwrite: bool
 
     def __post_init__(self) -> None:
-        check_elements(self.spec, f"write_tfrecord at {user_site()}")
+        if self.op.spec is not None:
+            check_elements(self.op.spec, f"write_tfrecord at {user_site()}")
 
     def run(self) -> Written:
         """Write what is not there yet."""
         began = perf_counter()
         with writing_in(self.folder):
-            manifest = self._prepared()
+            manifest, fresh = self._prepared()
             bad = {i for i, shard in enumerate(manifest.shards) if not is_whole(self.folder, shard)}
             if manifest.state != COMPLETE or bad:
-                manifest = self._filled(manifest, bad)
+                manifest = self._filled(manifest, bad, fresh)
         return Written(
             directory=str(self.folder),
             shards=tuple(str(self.folder / shard.name) for shard in manifest.shards),
@@ -69,8 +67,8 @@ class Writing:
             seconds=perf_counter() - began,
         )
 
-    def _prepared(self) -> Manifest:
-        """The manifest to go on with: that of the same call before, or a new one."""
+    def _prepared(self) -> tuple[Manifest, bool]:
+        """The manifest to go on with: that of the same call before, or a new one; and whether it is new."""
         manifest = None if self.overwrite else load_manifest(self.folder)
         if manifest is None:
             found = [] if self.overwrite else shards_in(self.folder)
@@ -80,18 +78,19 @@ class Writing:
                     f"{self.folder} has {found[0].name}, without a {NAME}. Write elsewhere, or start anew "
                     f"with overwrite=True, which removes such files."
                 )
-            self.wanted.save(self.folder)
-            manifest = self.wanted
-        elif differs := self.wanted.difference(manifest):
+            return self.wanted, True
+        if differs := self.wanted.difference(manifest):
+            if not manifest.shards:
+                return self.wanted, True  # nothing is there that could be lost
             raise ArgumentError(
                 f"write_tfrecord(directory=) at {user_site()}: expected an empty folder, or one that the "
                 f"same call has written to, but {self.folder} has another data set: {differs}. "
                 f"Write elsewhere, or start anew with overwrite=True."
             )
         remove_leftovers(self.folder, {shard.name for shard in manifest.shards})
-        return manifest
+        return manifest, False
 
-    def _filled(self, manifest: Manifest, bad: set[int]) -> Manifest:
+    def _filled(self, manifest: Manifest, bad: set[int], fresh: bool) -> Manifest:
         with ExitStack() as stack:
             publisher = stack.enter_context(ThreadPoolExecutor(1, "penstock-publish"))
             packers = stack.enter_context(ThreadPoolExecutor(usable_cores(), "penstock-pack"))
@@ -102,7 +101,7 @@ class Writing:
                     return Plain(put)
                 return KINDS[manifest.compression](put, packers, most)
 
-            shards = Shards(self.folder, manifest, bad, packing, publisher)
+            shards = Shards(self.folder, manifest, bad, fresh, packing, publisher)
             run = self._started(shards, manifest)
             stack.callback(run.close)
             most = _pieces_at_once(run, manifest)
@@ -112,12 +111,11 @@ class Writing:
 
     def _started(self, shards: Shards, manifest: Manifest) -> Run:
         op = behind(self.op, shards.before)
-        if not self.spec.structure.is_leaf:
+        if op.spec is None or not op.spec.structure.is_leaf:
             observed = Observed(manifest.features)
-            shards.features = lambda: dict(observed.features)
+            shards.features = observed.features
             op = Observe(inputs=(op,), observed=observed).named("write_tfrecord")
-            op = Map(inputs=(op,), function=serialize_example, num_parallel_calls=AUTOTUNE)
-            op = op.named("serialize_example")
+            op = Map(inputs=(op,), function=record_of, num_parallel_calls=AUTOTUNE).named("serialize_example")
         op = Prefetch(inputs=(op,), buffer_size=AUTOTUNE)
         plan = plan_of(op, self.options, self.budget)
         return Run(plan, self.budget, seed=self.wanted.seed, epoch=0)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 import time
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import cast
 
 from penstock.errors import DataError
 from penstock.graph.running import Context
 from penstock.io.stores.decompress import Stream, stream_of
 from penstock.io.stores.opening import open_stored
+from penstock.io.stores.stored import Stored
 from penstock.memory.sizes import show_bytes
 
 AFTER, EVERY = 1.0, 0.2
@@ -66,9 +67,31 @@ class _Named:
 NAMED = cast(Context, _Named())
 
 
-def open_bytes(path: str, compression: str | None) -> Stream:
+class Counted(Stored):
+    """A stored file that says to `progress` how far it is read."""
+
+    def __init__(self, stored: Stored, progress: Progress) -> None:
+        self.path, self.size, self.stamp, self.slow = stored.path, stored.size, stored.stamp, stored.slow
+        self._stored = stored
+        self._progress = progress
+
+    def read_into(self, start: int, out: memoryview) -> int:
+        count = self._stored.read_into(start, out)
+        self._progress.step(self.path, start + count, self.size)
+        return count
+
+    def close(self) -> None:
+        self._stored.close()
+
+
+def open_file(path: str, progress: Progress) -> Stored:
+    """A file of this machine or of a store."""
+    return Counted(open_stored(path), progress)
+
+
+def open_bytes(path: str, compression: str | None, progress: Progress) -> Stream:
     """The bytes of a file in order, unpacked."""
-    return stream_of(open_stored(path), compression, NAMED)
+    return stream_of(open_file(path, progress), compression, NAMED)
 
 
 def words(error: BaseException) -> str:
@@ -88,5 +111,3 @@ def plural(count: int, unit: str) -> str:
         unit = unit[:-1] + "ies" if unit.endswith("ry") else unit + ("es" if unit.endswith("ch") else "s")
     return f"{count:,} {unit}"
 
-
-Row = dict[str, Any]

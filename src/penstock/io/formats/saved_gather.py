@@ -19,7 +19,7 @@ from penstock.kernels.spans import Empty, offsets_of, scatter_spans
 from penstock.memory.mapped import AROUND, Bytes, let_go
 
 Index = NDArray[np.int64]
-LONG = AROUND
+LONG = 65536
 """Spans of so many bytes are read, shorter ones are copied from the mapped file."""
 
 

@@ -34,7 +34,7 @@ from penstock.io.stores.writing import open_for_writing
 from penstock.kernels.spans import Empty
 
 BLOCK_BYTES = 1 << 20
-"""About so many bytes make a block in a file: more than a mapping costs, less than a block of a run has."""
+"""About so many bytes make a block in a file, where the budget has room: more than a mapping costs, less than a block of a run has."""
 CRUMBS = 64
 """So many small blocks are joined to one before more are gathered."""
 
@@ -118,9 +118,10 @@ def layout_of(column: Column) -> ColumnLayout:
 class Blocks:
     """Makes blocks of about one size of those that come, and hands them to `put`."""
 
-    def __init__(self, put: Callable[[Block], None], empty: Empty) -> None:
+    def __init__(self, put: Callable[[Block], None], empty: Empty, block_bytes: int) -> None:
         self._put = put
         self._empty = empty
+        self._most = min(BLOCK_BYTES, block_bytes)
         self._parts: list[Block] = []
         self._kinds: tuple[Any, ...] = ()
         self._bytes = 0
@@ -134,12 +135,12 @@ class Blocks:
             self._kinds = kinds
         at, one = 0, max(1, -(-block.nbytes // block.rows))
         while at < block.rows:
-            stop = min(block.rows, at + max(1, (BLOCK_BYTES - self._bytes) // one))
+            stop = min(block.rows, at + max(1, (self._most - self._bytes) // one))
             part = block.slice(at, stop)
             self._parts.append(part)
             self._bytes += part.nbytes
             at = stop
-            if self._bytes >= BLOCK_BYTES - one:
+            if self._bytes >= self._most - one:
                 self.flush()
         if len(self._parts) >= CRUMBS:
             self._parts = [concat(self._parts, self._empty)]

@@ -1,0 +1,50 @@
+"""The code that parses the records that were found."""
+
+from __future__ import annotations
+
+from penstock.cli.inspecting.findings import Column
+from penstock.cli.inspecting.looking import plural
+
+
+def parsing_code(columns: list[Column], records: int, *, whole: bool) -> str:
+    """What to paste for `ps.io.parse_single_example`, or for the one of sequences.
+
+    >>> print(parsing_code([Column("x", "int64", present=9, values=(1, 1))], 9, whole=True))
+    features = {
+        'x': ps.io.FixedLenFeature([], "int64"),
+    }
+    ds = ds.map(lambda record: ps.io.parse_single_example(record, features))
+    """
+    lines = [] if whole else [f"# from the first {plural(records, 'record')} only"]
+    sequence = any(column.part for column in columns)
+    groups = {"context": "context_features", "sequence": "sequence_features"} if sequence else {"": "features"}
+    for part, name in groups.items():
+        lines.append(f"{name} = {{")
+        mine = [column for column in columns if column.part == part]
+        names = [column.name for column in mine]
+        for column in mine:
+            lines.append("    " + _line(column, records, several=names.count(column.name) > 1))
+        lines.append("}")
+    call = "parse_single_sequence_example" if sequence else "parse_single_example"
+    lines.append(f"ds = ds.map(lambda record: ps.io.{call}(record, {', '.join(groups.values())}))")
+    return "\n".join(lines)
+
+
+def _line(column: Column, records: int, *, several: bool) -> str:
+    name, dtype = repr(column.name), column.dtype
+    if several:
+        return f"# {name}: {dtype} in {plural(column.present or 0, 'record')}, of another kind in others"
+    if dtype == "empty":
+        return f"# {name}: no values in any record"
+    fewest, most = column.values or (0, 0)
+    fixed = fewest == most > 0
+    shape = "[]" if most == 1 else f"[{most}]"
+    if column.part == "sequence":
+        if fixed:
+            missing = "" if column.present == records else ", allow_missing=True"
+            return f'{name}: ps.io.FixedLenSequenceFeature({shape}, "{dtype}"{missing}),'
+        return f'{name}: ps.io.VarLenFeature("{dtype}"),'
+    if fixed and column.present == records:
+        return f'{name}: ps.io.FixedLenFeature({shape}, "{dtype}"),'
+    note = "" if column.present == records else f"  # in {column.present:,} of {plural(records, 'record')}"
+    return f'{name}: ps.io.VarLenFeature("{dtype}"),{note}'

@@ -1,0 +1,152 @@
+"""`snapshot`: the first complete pass writes what passes, later ones read it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from penstock.blocks.block import Block
+from penstock.blocks.spec import Spec
+from penstock.errors import ArgumentError, ArgumentTypeError, ElementError
+from penstock.graph.fingerprint import UNSEEN
+from penstock.graph.op import Op
+from penstock.graph.running import Context, Running
+from penstock.io.formats.saved_file import Checked
+from penstock.io.formats.saved_folder import FolderLock, SavedWriter, check_own, remove_files
+from penstock.io.formats.saved_manifest import (
+    COMPLETE,
+    NAME,
+    SavedManifest,
+    difference,
+    load_manifest,
+    new_token,
+    pipeline_of,
+)
+from penstock.io.formats.saved_structure import NotSaved
+from penstock.io.formats.saved_writer import without_objects
+from penstock.memory.locked import read_only
+from penstock.ops.load import RunningLoad
+
+BUSY = "passes elements on, as another run writes the snapshot"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Snapshot(Op):
+    """Reads a complete snapshot of its input where there is one; else writes one."""
+
+    directory: str
+    checked: Checked = field(default_factory=Checked, repr=False, metadata=UNSEEN)
+    """The one mutable thing: what this process has looked at already."""
+
+    name = "snapshot"
+
+    def start(self, context: Context) -> Running:
+        folder = Path(self.directory)
+        found = self._usable(load_manifest(folder))
+        if found is None:
+            lock = FolderLock.of(folder)
+            if lock is None:
+                context.note(BUSY)
+                return context.input()
+            try:
+                found = self._usable(load_manifest(folder))  # another run may just have completed it
+                if found is None:
+                    return RunningSnapshot(self, context, lock)
+            except BaseException:
+                lock.close()
+                raise
+            lock.close()
+        return RunningLoad(self.directory, found, self.checked, context, verify=True, remedy=self._remedy())
+
+    def _usable(self, manifest: SavedManifest | None) -> SavedManifest | None:
+        """A manifest that is complete; `ArgumentError` for that of another pipeline."""
+        if manifest is None:
+            return None
+        differs = difference(pipeline_of(self.inputs[0]), manifest.pipeline)
+        if differs:
+            raise ArgumentError(
+                self.fail(
+                    f"the folder {self.directory} has a snapshot of another pipeline: {differs}. {self._remedy()} "
+                    f"Or name another folder."
+                )
+            )
+        return manifest if manifest.state == COMPLETE else None
+
+    def _remedy(self) -> str:
+        return f"Delete the folder {self.directory}, and it will be written again."
+
+    def find_spec(self) -> Spec | None:
+        return self.inputs[0].spec
+
+    def find_cardinality(self) -> int:
+        return self.inputs[0].cardinality
+
+
+class RunningSnapshot(Running):
+    """Writes what passes; complete when the input ends, and gone if it does not get there."""
+
+    def __init__(self, op: Snapshot, context: Context, lock: FolderLock) -> None:
+        self._op = op
+        self._context = context
+        self._lock = lock
+        self._folder = Path(op.directory)
+        self._ended = False
+        check_own(self._folder, load_manifest(self._folder), op.fail("").rstrip(": "))
+        remove_files(self._folder, set())
+        manifest = SavedManifest(pipeline_of(op.inputs[0]), None, new_token())
+        self._writer: SavedWriter | None = None
+        try:
+            self._writer = SavedWriter(
+                self._folder, manifest, op.spec, context.empty, block_bytes=context.block_bytes
+            )
+            self._upstream = context.input()
+        except NotSaved as error:
+            raise self._refused(error) from None
+        except BaseException:
+            self._drop()
+            raise
+
+    def pull(self, rows: int) -> Block | None:
+        if self._ended:
+            return None
+        try:
+            block = self._upstream.pull(rows)
+        except ElementError:
+            if self._writer is not None:
+                self._context.note("writes no snapshot, because elements failed")
+                self._drop()
+            raise
+        if self._writer is None:
+            return block
+        try:
+            if block is None:
+                self._ended = True
+                self._writer.finish()
+                self._writer = None
+                self._lock.close()
+                return None
+            block = read_only(without_objects(block))
+            self._writer.add(block)
+            return block
+        except NotSaved as error:
+            raise self._refused(error) from None
+
+    def _refused(self, error: NotSaved) -> ArgumentTypeError:
+        self._drop()
+        return ArgumentTypeError(self._op.fail(f"{error}."))
+
+    def _drop(self) -> None:
+        """Leave no part of a snapshot behind."""
+        writer, self._writer = self._writer, None
+        try:
+            if writer is not None:
+                writer.discard()
+            remove_files(self._folder, set())
+            (self._folder / NAME).unlink(missing_ok=True)
+        finally:
+            self._lock.close()
+
+    def close(self) -> None:
+        if self._writer is not None:
+            self._drop()
+        self._lock.close()
