@@ -52,3 +52,17 @@ def test_given_a_link_to_a_file_then_the_file_is_there(path: Path) -> None:
     targets = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", path.read_text())
     local = [target for target in targets if "://" not in target]
     assert [target for target in local if not (path.parent / target).exists()] == []
+
+
+def anchors(text: str) -> set[str]:
+    """What the headings of a document are called in links."""
+    plain = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
+    titles = re.findall(r"^#+ (.*)$", plain, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=name_of)
+def test_given_a_link_to_a_heading_then_the_heading_is_there(path: Path) -> None:
+    for file, heading in re.findall(r"\]\(([^)#\s:]*)#([^)\s]*)\)", path.read_text()):
+        target = path.parent / file if file else path
+        assert heading in anchors(target.read_text()), f"{file}#{heading}"

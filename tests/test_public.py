@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import types
 from collections.abc import Iterator
@@ -15,16 +16,29 @@ import penstock as ps
 
 EXPECTED = [
     "AUTOTUNE",
+    "ArrayRecordDataset",
+    "ArrowDataset",
+    "CsvDataset",
     "Dataset",
+    "FixedLengthRecordDataset",
     "INFINITE",
+    "ImageFolderDataset",
+    "JsonLinesDataset",
+    "NpyDataset",
     "Options",
+    "ParquetDataset",
+    "Ragged",
     "Reducer",
+    "TFRecordDataset",
     "TensorSpec",
+    "TextLineDataset",
     "UNKNOWN",
+    "WebDataset",
     "assert_cardinality",
     "errors",
     "group_by_reducer",
     "image",
+    "io",
     "pad_to_cardinality",
     "random",
 ]
@@ -44,7 +58,9 @@ METHODS = [
     "explain",
     "filter",
     "flat_map",
+    "from_arrow",
     "from_generator",
+    "from_sql",
     "from_tensor_slices",
     "from_tensors",
     "get_single_element",
@@ -52,6 +68,8 @@ METHODS = [
     "ignore_errors",
     "interleave",
     "iterate",
+    "list_files",
+    "load",
     "map",
     "options",
     "padded_batch",
@@ -64,16 +82,19 @@ METHODS = [
     "rejection_resample",
     "repeat",
     "sample_from_datasets",
+    "save",
     "scan",
     "shard",
     "shuffle",
     "skip",
+    "snapshot",
     "take",
     "take_while",
     "unbatch",
     "unique",
     "window",
     "with_options",
+    "write_tfrecord",
     "zip",
 ]
 
@@ -86,6 +107,26 @@ IMAGE = [
     "random_flip_up_down",
     "resize",
     "rot90",
+]
+
+IO = [
+    "FixedLenFeature",
+    "FixedLenSequenceFeature",
+    "RaggedFeature",
+    "SparseFeature",
+    "TFRecordOptions",
+    "TFRecordWriter",
+    "VarLenFeature",
+    "decode_and_crop_jpeg",
+    "decode_image",
+    "decode_jpeg",
+    "decode_png",
+    "decode_raw",
+    "extract_jpeg_shape",
+    "parse_example",
+    "parse_sequence_example",
+    "parse_single_example",
+    "parse_single_sequence_example",
 ]
 
 
@@ -106,17 +147,24 @@ def documented() -> dict[str, Any]:
             for part, inner in public(thing):
                 if inspect.isfunction(inner) or inspect.isclass(inner):
                     found[f"{name}.{part}"] = inner
+                if inspect.isclass(inner) and not dataclasses.is_dataclass(inner):  # what users only declare
+                    found |= methods(f"{name}.{part}", inner)
         elif inspect.isfunction(thing) or inspect.isclass(thing):
             found[name] = thing
-    for name, method in public(ps.Dataset):
-        if isinstance(method, property | staticmethod | classmethod) or inspect.isfunction(method):
-            found[f"Dataset.{name}"] = method
-    return found
+    return found | methods("Dataset", ps.Dataset)
+
+
+def methods(name: str, owner: type) -> dict[str, Any]:
+    """The public methods and properties of a class, by their full names."""
+    kinds = (property, staticmethod, classmethod, types.FunctionType)
+    return {f"{name}.{part}": thing for part, thing in public(owner) if isinstance(thing, kinds)}
 
 
 def test_given_the_public_list_then_it_is_sorted_and_complete() -> None:
     assert sorted(ps.__all__) == ps.__all__
     assert set(EXPECTED) - set(ps.__all__) == set()
+    for room in (ps.image, ps.io, ps.random):
+        assert sorted(room.__all__) == room.__all__
 
 
 def test_given_the_public_list_then_every_name_is_there_and_no_other() -> None:
@@ -140,6 +188,12 @@ def test_given_a_dataset_then_its_spec_is_an_attribute_and_its_length_is_len() -
 @pytest.mark.parametrize("name", IMAGE)
 def test_given_a_function_of_tf_image_then_ps_image_has_it(name: str) -> None:
     assert callable(getattr(ps.image, name))
+
+
+@pytest.mark.parametrize("name", IO)
+def test_given_a_word_of_tf_io_then_ps_io_has_it(name: str) -> None:
+    assert name in ps.io.__all__
+    assert callable(getattr(ps.io, name))
 
 
 @pytest.mark.parametrize("name", sorted(documented()))

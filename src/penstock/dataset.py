@@ -811,8 +811,8 @@ class Dataset(Pipeline):
     def snapshot(self, directory: Any, name: str | None = None) -> Dataset:
         """Write the elements to `directory` in the first complete pass, and read them there in later ones.
 
-        That holds for later processes too: what is above is then not run at all. A pass that ends early, or in
-        which an element fails, leaves nothing behind, and the next one begins anew. While one run writes,
+        That holds for later processes too: what is above is then not run at all. A pass that ends early, or
+        in which an element fails, leaves nothing behind, and the next one begins anew. While one run writes,
         others pass elements on. A folder with the snapshot of another pipeline is refused. What is random
         above is as it was in the pass that was written; shuffle after the snapshot.
 

@@ -67,7 +67,7 @@ def TFRecordDataset(  # noqa: N802
         buffer_size=buffer_size,
         num_parallel_reads=num_parallel_reads,
     )
-    return Dataset(op.named(name).read())
+    return _over_files(op, filenames, name)
 
 
 def ParquetDataset(  # noqa: N802
@@ -113,7 +113,7 @@ def ParquetDataset(  # noqa: N802
         fill_nulls=fills_of(fill_nulls, "ParquetDataset"),
         num_parallel_reads=num_parallel_reads,
     )
-    return Dataset(op.named(name).read())
+    return _over_files(op, filenames, name)
 
 
 def NpyDataset(  # noqa: N802
@@ -305,12 +305,6 @@ def JsonLinesDataset(  # noqa: N802
     return _over_files(op, filenames, name)
 
 
-def _over_files(op: FilesOp, filenames: Any, name: str | None) -> Dataset:
-    """A dataset over files, with the options of the dataset of names where there is one."""
-    options = filenames._options if isinstance(filenames, Dataset) else None
-    return Dataset(op.named(name).read(), options)
-
-
 def WebDataset(  # noqa: N802
     filenames: Any,
     extensions: Sequence[str] | None = None,
@@ -350,7 +344,7 @@ def WebDataset(  # noqa: N802
         missing=parts_of(missing, "WebDataset"),
         num_parallel_reads=num_parallel_reads,
     )
-    return Dataset(op.named(name).read())
+    return _over_files(op, filenames, name)
 
 
 def ImageFolderDataset(  # noqa: N802
@@ -434,4 +428,10 @@ def ArrowDataset(  # noqa: N802
         fill_nulls=fills_of(fill_nulls, "ArrowDataset"),
         num_parallel_reads=num_parallel_reads,
     )
-    return Dataset(op.named(name).read())
+    return _over_files(op, filenames, name)
+
+
+def _over_files(op: FilesOp, filenames: Any, name: str | None) -> Dataset:
+    """A dataset over files, with the options of the dataset of names where there is one."""
+    options = filenames._options if isinstance(filenames, Dataset) else None
+    return Dataset(op.named(name).read(), options)

@@ -71,25 +71,27 @@ def test_then_the_stream_is_that_of_one_call_at_a_time(calls: int, ahead: bool) 
 
 
 def test_then_several_threads_work_at_the_same_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    meeting = threading.Barrier(2)
+    inside: set[int] = set()
+    met = threading.Event()
     do = _Call.do
 
     def meet(call: _Call, rows: int) -> Any:
-        if busy:
-            meeting.wait(10)  # nobody goes on alone
+        if known:
+            inside.add(threading.get_ident())
+            if len(inside) == 3:
+                met.set()
+            met.wait(10)  # nobody goes on alone
         return do(call, rows)
 
-    busy = False
+    known = False
     monkeypatch.setattr(_Call, "do", meet)
-    ds = ps.Dataset.range(48).map(lambda x: x * 2, num_parallel_calls=3)
+    ds = ps.Dataset.range(400).map(lambda x: x * 2, num_parallel_calls=3)
     with ds.with_options(ps.Options(block_rows=4)).iterate() as it:
         got = [int(next(it)) for _ in range(4)]  # from here on, what a row takes is known
-        busy = True
-        while len(got) < 40:
-            got.append(int(next(it)))
-        busy = False
-        meeting.abort()
-    assert got == list(range(0, 80, 2))
+        known = True
+        got += [int(x) for x in it]
+    assert met.is_set()
+    assert got == list(range(0, 800, 2))
 
 
 def test_when_rows_fail_then_the_errors_are_raised_in_their_place() -> None:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
 import inspect
+import shutil
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow
 import pytest
 
 import penstock as ps
@@ -119,23 +124,37 @@ def test_given_another_name_then_a_cache_file_is_still_read(
     assert capsys.readouterr().out.count("made") == 3
 
 
+@functools.cache
+def saved() -> str:
+    """A folder with a saved dataset."""
+    folder = tempfile.mkdtemp()
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    ps.Dataset.range(2).save(folder)
+    return folder
+
+
 ARGUMENTS: dict[str, Callable[[], tuple[Any, ...]]] = {
     "bucket_by_sequence_length": lambda: (len, [3], [2, 2]),
     "concatenate": lambda: (ps.Dataset.range(3),),
     "counter": tuple,
     "filter": lambda: (bool,),
     "flat_map": lambda: (ps.Dataset.range,),
+    "from_arrow": lambda: (pyarrow.table({"x": [1]}),),
     "from_generator": lambda: (lambda: iter([1]),),
+    "from_sql": lambda: ("SELECT 1 AS x", "sqlite:///:memory:"),
     "from_tensor_slices": lambda: ([1, 2],),
     "from_tensors": lambda: ([1, 2],),
     "group_by_window": lambda: (abs, lambda key, group: group, 2),
     "interleave": lambda: (ps.Dataset.range,),
+    "list_files": lambda: ("*", False),
+    "load": lambda: (saved(),),
     "map": lambda: (abs,),
     "range": lambda: (3,),
     "reduce": lambda: (0, lambda state, x: state),
     "rejection_resample": lambda: (abs, [0.5, 0.5]),
     "scan": lambda: (0, lambda state, x: (state, x)),
     "shard": lambda: (2, 1),
+    "snapshot": lambda: ("there",),
     "take_while": lambda: (bool,),
     "with_options": lambda: (ps.Options(),),
     "zip": lambda: (ps.Dataset.range(3),),

@@ -299,3 +299,8 @@ class TestRandomAccess:
     def test_given_a_missing_file_then_a_shuffle_says_so(self, tmp_path: Path) -> None:
         with pytest.raises(ps.errors.StoreError, match="not there"):
             list(TFRecordDataset(tmp_path / "not there").shuffle())
+
+
+def test_given_a_dataset_of_names_with_options_then_they_are_kept(tmp_path: Path) -> None:
+    names = ps.Dataset.from_tensor_slices([str(tmp_path / "none")]).with_options(ps.Options(memory="32MiB"))
+    assert ps.TFRecordDataset(names).options().memory == "32MiB"

@@ -28,7 +28,8 @@ def rows() -> Iterator[dict[str, Any]]:
     for i in range(N):
         if i == SETTINGS["element"]:
             die()
-        yield {"x": i, "noise": np.random.default_rng(i).bytes(100)}
+        wide = np.arange(1 + (i > N // 4))  # what comes late does not tell of what came early
+        yield {"x": i, "noise": np.random.default_rng(i).bytes(100), "wide": wide}
 
 
 def pipeline() -> ps.Dataset:

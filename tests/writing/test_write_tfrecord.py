@@ -92,13 +92,14 @@ def test_given_a_number_of_shards_then_consecutive_elements_are_shared_out_evenl
 
 
 @pytest.mark.parametrize("block_rows", [1, 7, None])
+@pytest.mark.parametrize("size", [78, 103])
 def test_given_a_size_then_a_shard_ends_before_the_record_that_goes_over_it(
-    block_rows: int | None, tmp_path: Path
+    block_rows: int | None, size: int, tmp_path: Path
 ) -> None:
-    # Frames of 16 bytes more: 26 + 26 + 26 are under 80, one more is not; 116 are over by themselves.
+    # Frames of 16 bytes more: 26 + 26 + 26 are 78, one more is 104; 116 are over by themselves.
     records = [bytes(10)] * 7 + [bytes(100)] + [bytes(10)] * 2
     ds = ps.Dataset.from_generator(lambda: iter(records)).with_options(ps.Options(block_rows=block_rows))
-    ds.write_tfrecord(tmp_path, shard_bytes=80)
+    ds.write_tfrecord(tmp_path, shard_bytes=size)
     assert counts(tmp_path) == [3, 3, 1, 1, 2]
     assert [path.name for path in sorted(tmp_path.glob("data-*"))][4] == "data-00004.tfrecord"
 
@@ -285,6 +286,17 @@ def test_given_a_wrong_length_then_the_end_says_so_and_nothing_is_called_complet
 ) -> None:
     with pytest.raises(CardinalityError, match=str(expected)):
         rows().apply(ps.assert_cardinality(expected)).write_tfrecord(tmp_path, shards=2)
+    assert said(tmp_path)["state"] == "writing"
+
+
+@pytest.mark.parametrize(("length", "words"), [(N - 10, "90 elements.*got more"), (N + 10, "110 .*got 100")])
+def test_given_an_op_that_is_wrong_about_its_length_then_that_is_noticed(
+    length: int, words: str, tmp_path: Path
+) -> None:
+    ds = rows().map(lambda e: e)
+    ds.op.__dict__["cardinality"] = length
+    with pytest.raises(CardinalityError, match=words):
+        ds.write_tfrecord(tmp_path, shards=2)
     assert said(tmp_path)["state"] == "writing"
 
 

@@ -16,8 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 PAGE = mmap.PAGESIZE
-AROUND = 64 << 10
-"""So many bytes come into memory, from what the system has of the file, when the first of them is touched."""
 
 Bytes = NDArray[np.uint8]
 
@@ -32,7 +30,7 @@ class _Mapping:
 
 
 def map_file(file: int, start: int, stop: int) -> Bytes:
-    """The bytes from `start` up to `stop` of an open file, which may be closed afterwards; OSError if it fails.
+    """The bytes from `start` up to `stop` of an open file, which may be closed afterwards, or OSError.
 
     The file must not become shorter meanwhile: touching what is no longer there ends the process.
     """
@@ -46,13 +44,6 @@ def map_file(file: int, start: int, stop: int) -> Bytes:
     return np.asarray(_Mapping(address, stop - first))[start - first :]
 
 
-def let_go(mapped: Bytes, start: int, stop: int) -> None:
-    """Take the pages under these bytes out of the process. They come back from the file when they are touched."""
-    address = mapped.ctypes.data + start
-    first = address // PAGE * PAGE
-    _libc().madvise(first, mapped.ctypes.data + stop - first, mmap.MADV_DONTNEED)
-
-
 def _unmap(address: int, size: int) -> None:
     _libc().munmap(address, size)
 
@@ -64,5 +55,4 @@ def _libc() -> Any:
     library.mmap.restype = pointer
     library.mmap.argtypes = (pointer, size, number, number, number, ctypes.c_int64)
     library.munmap.argtypes = (pointer, size)
-    library.madvise.argtypes = (pointer, size, number)
     return library

@@ -26,8 +26,6 @@ from penstock.kernels.spans import offsets_of
 
 OPEN = 256
 """The most files that are kept open, when rows come by their numbers."""
-WINDOW = 4 << 20
-"""So many bytes of files that do not fit the budget are in memory at a time, when rows come by their numbers."""
 SHARE = 4
 """Files that are no larger than this part of the budget stay in memory, when rows come by their numbers."""
 
@@ -53,8 +51,8 @@ class Load(Op):
         if manifest is None or manifest.state != COMPLETE:
             what = "has no manifest.json" if manifest is None else "was not saved to its end"
             raise ArgumentError(
-                f"load at {user_site()}: expected a folder with a saved dataset, but {directory} {what}. Save it "
-                f"with ds.save({directory!r}), which goes on where it was interrupted."
+                f"load at {user_site()}: expected a folder with a saved dataset, but {directory} {what}. "
+                f"Save it with ds.save({directory!r}), which goes on where it was interrupted."
             )
         return cls(directory=directory, manifest=manifest, verify=verify)
 
@@ -167,21 +165,19 @@ class RunningLoad(Running):
             return self._gather.gather(index, self._context.block_bytes)
         except SavedError as error:
             raise StoreError(
-                f"{self._context.where}: {error.path} at byte {error.offset}: {error}. Elements that are read by "
-                f"number, as for a shuffle, cannot go on after it; read in order, they can. {self._remedy}",
+                f"{self._context.where}: {error.path} at byte {error.offset}: {error}. Elements that are "
+                f"read by number, as for a shuffle, cannot go on after it; read in order, they can. "
+                f"{self._remedy}",
                 file=error.path,
                 offset=error.offset,
             ) from error
 
     def _started(self) -> Gather:
         account, total = self._context.account, self._manifest.bytes
-        window: int | None = None
-        self._reserved = total
-        if total > self._context.ledger.budget // SHARE or not account.request(total):
-            window = min(WINDOW, self._context.ledger.budget // 16)
-            self._reserved = window if account.request(window) else 0
+        resident = total <= self._context.ledger.budget // SHARE and account.request(total)
+        self._reserved = total if resident else 0
         firsts = offsets_of(np.array([shard.rows for shard in self._manifest.shards], np.int64))
-        return Gather(self._kept_open, firsts, self._structure, self._context.empty, window)
+        return Gather(self._kept_open, firsts, self._structure, self._context.empty, resident=resident)
 
     def _kept_open(self, number: int) -> SavedFile:
         file = self._open.get(number)

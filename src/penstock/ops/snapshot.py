@@ -66,8 +66,8 @@ class Snapshot(Op):
         if differs:
             raise ArgumentError(
                 self.fail(
-                    f"the folder {self.directory} has a snapshot of another pipeline: {differs}. {self._remedy()} "
-                    f"Or name another folder."
+                    f"the folder {self.directory} has a snapshot of another pipeline: {differs}. "
+                    f"{self._remedy()} Or name another folder."
                 )
             )
         return manifest if manifest.state == COMPLETE else None

@@ -81,8 +81,8 @@ class Saving:
             path = self.folder / shard.name
             if not path.is_file() or path.stat().st_size != shard.bytes:
                 raise StoreError(
-                    f"{path}: expected the {shard.bytes} bytes of a file that was complete, but it is not as it "
-                    f"was. Start anew with overwrite=True.",
+                    f"{path}: expected the {shard.bytes} bytes of a file that was complete, but it is not as "
+                    f"it was. Start anew with overwrite=True.",
                     file=str(path),
                 )
         return manifest

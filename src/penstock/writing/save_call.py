@@ -33,8 +33,8 @@ def save(
     checks.flag(overwrite, "save(overwrite=)")
     if op.cardinality == INFINITE:
         raise ArgumentError(
-            f"save at {user_site()}: expected a dataset that ends, got an endless one. End it with take(n) or "
-            f"repeat(n)."
+            f"save at {user_site()}: expected a dataset that ends, got an endless one. End it with take(n) "
+            f"or repeat(n)."
         )
     if seed is None:
         seed = options.seed or 0

@@ -6,13 +6,15 @@ from penstock.cli.inspecting.findings import Column
 from penstock.cli.inspecting.looking import plural
 
 
-def parsing_code(columns: list[Column], records: int, *, whole: bool) -> str:
+def parsing_code(columns: list[Column], records: int, opening: str, *, whole: bool) -> str:
     """What to paste for `ps.io.parse_single_example`, or for the one of sequences.
 
-    >>> print(parsing_code([Column("x", "int64", present=9, values=(1, 1))], 9, whole=True))
+    >>> opening = opening_code(["a.tfrecord"], "GZIP")
+    >>> print(parsing_code([Column("x", "int64", present=9, values=(1, 1))], 9, opening, whole=True))
     features = {
         'x': ps.io.FixedLenFeature([], "int64"),
     }
+    ds = ps.TFRecordDataset('a.tfrecord', compression_type='GZIP')
     ds = ds.map(lambda record: ps.io.parse_single_example(record, features))
     """
     lines = [] if whole else [f"# from the first {plural(records, 'record')} only"]
@@ -26,8 +28,16 @@ def parsing_code(columns: list[Column], records: int, *, whole: bool) -> str:
             lines.append("    " + _line(column, records, several=names.count(column.name) > 1))
         lines.append("}")
     call = "parse_single_sequence_example" if sequence else "parse_single_example"
+    lines.append(opening)
     lines.append(f"ds = ds.map(lambda record: ps.io.{call}(record, {', '.join(groups.values())}))")
     return "\n".join(lines)
+
+
+def opening_code(files: list[str], compression: str | None) -> str:
+    """How the files are read."""
+    names = repr(files[0]) if len(files) == 1 else "files"
+    packed = f", compression_type={compression!r}" if compression else ""
+    return f"ds = ps.TFRecordDataset({names}{packed})"
 
 
 def _line(column: Column, records: int, *, several: bool) -> str:

@@ -1,4 +1,4 @@
-"""Which function looks at which format; each is loaded when it is needed."""
+"""Which module looks at which format; each is loaded when it is needed."""
 
 from __future__ import annotations
 
@@ -9,15 +9,25 @@ from penstock.cli.inspecting.findings import Finding
 from penstock.cli.inspecting.looking import Looking
 from penstock.cli.inspecting.recognise import Kind
 
+MODULES = {
+    "Parquet": "parquet",
+    "Arrow": "arrow",
+    "text": "lines",
+    "JSON lines": "json_lines",
+    "CSV": "csv_rows",
+    "NumPy": "arrays",
+    "tar": "archive",
+    "picture": "pictures",
+    "saved blocks": "saved",
+}
+
 Inspector = Callable[[str, Kind, Looking], Finding]
 
 
-def _in(module: str) -> Inspector:
-    def inspect(path: str, kind: Kind, looking: Looking) -> Finding:
-        found: Finding = import_module(f"penstock.cli.inspecting.{module}").inspect(path, kind, looking)
-        return found
-
-    return inspect
-
-
-INSPECTORS: dict[str, Inspector] = {}
+def inspector_of(name: str) -> Inspector | None:
+    """The function that looks at files of a format; None where there is none."""
+    module = MODULES.get(name)
+    if module is None:
+        return None
+    found: Inspector = import_module(f"penstock.cli.inspecting.{module}").inspect
+    return found

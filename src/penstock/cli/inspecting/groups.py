@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import glob
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +17,6 @@ from penstock.errors import PenstockError, StoreError
 from penstock.io.stores.listing import list_paths
 from penstock.io.stores.remote import is_address
 
-Inspector = Callable[[str, Kind, Looking], Finding]
 SIDE = (".penstock-index", ".crc", ".md5", ".sha256")
 """What the names of files end in that stand beside data."""
 
@@ -91,9 +90,9 @@ def inspect_files(files: list[str], path: str, looking: Looking) -> Iterator[Fin
 
 def inspect_file(path: str, kind: Kind, looking: Looking) -> Finding:
     """What is in one file."""
-    from penstock.cli.inspecting.formats import INSPECTORS
+    from penstock.cli.inspecting.formats import inspector_of
 
-    inspector = INSPECTORS.get(kind.format)
+    inspector = inspector_of(kind.format)
     if inspector is None:
         return Finding(
             path,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.cli.inspecting.code import parsing_code
+from penstock.cli.inspecting.code import opening_code, parsing_code
 from penstock.cli.inspecting.findings import FileFound, Finding
 from penstock.cli.inspecting.looking import Looking, open_bytes
 from penstock.cli.inspecting.profile import Profile
@@ -84,7 +84,8 @@ class TFRecords:
             found.columns = profile.columns()
             if profile.more_names:
                 found.details["more_features"] = f"only the first {len(found.columns):,} are told apart"
-            found.code = parsing_code(found.columns, profile.examples, whole=found.whole)
+            opening = opening_code([file.path for file in found.files], found.compression)
+            found.code = parsing_code(found.columns, profile.examples, opening, whole=found.whole)
             found.samples = [self._sample(one) for one in self._samples]
         elif self._right:
             found.content = f"records of {look(self._samples) or 'no bytes'}"

@@ -3,7 +3,7 @@
 All numbers are little-endian, all sums are CRC-32, and every part begins at a multiple of 64 bytes:
 ```
 head      64 bytes   "PENSTOCK BLOCKS\\n", the version
-block     64 bytes   "BLOCK\\n..", its number, rows, payload bytes, the payload's sum, layout, this header's sum
+block     64 bytes   "BLOCK\\n..", its number, rows, payload's bytes and sum, layout, this header's sum
           payload    the buffers of its columns, one after another
 ...
 footer    the layouts, in JSON, and a table: a row of whole numbers for each block
@@ -98,7 +98,7 @@ class ColumnLayout:
         return [0, 8 * (rows + 1), 8 * rows * self.rank]
 
     def packed(self, rows: int, places: Sequence[int]) -> PackedColumn:
-        """The same for a block with so many rows, whose buffers begin there; values end where offsets begin."""
+        """A column of so many rows, whose buffers begin there; values end where offsets begin."""
         numbers = np.dtype(np.int64)
         shape: Any = self.shape
         if self.kind == "dense":
@@ -243,7 +243,17 @@ def index_of(footer: bytes, blocks: int, offset: int) -> ShardIndex:
         layouts = tuple(tuple(ColumnLayout.of_said(column) for column in layout) for layout in said)
         if any(sum(BUFFERS[column.kind] for column in layout) > width - FIXED for layout in layouts):
             raise ValueError("its table is too narrow")
-    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError, struct.error) as error:
-        raise SavedError(f"expected the footer of saved blocks, got a damaged one ({error})", offset) from error
+    except (
+        ValueError,
+        TypeError,
+        KeyError,
+        AttributeError,
+        OverflowError,
+        RecursionError,
+        struct.error,
+    ) as error:
+        raise SavedError(
+            f"expected the footer of saved blocks, got a damaged one ({error})", offset
+        ) from error
     table = np.frombuffer(footer, TABLE, offset=at).reshape(blocks, width)
     return ShardIndex(layouts, table.astype(np.int64, copy=False))

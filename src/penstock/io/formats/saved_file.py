@@ -88,7 +88,9 @@ class SavedFile:
         end = size - TAIL.size
         tail = self._stored.read(end, TAIL.size) if end >= HEAD.size else b""
         if len(tail) < TAIL.size or tail[: len(TAIL_MAGIC)] != TAIL_MAGIC:
-            raise SavedError(f"expected the end of saved blocks, but the file is cut off after {size} bytes", size)
+            raise SavedError(
+                f"expected the end of saved blocks, but the file is cut off after {size} bytes", size
+            )
         _, start, length, blocks, rows, crc, own = TAIL.unpack(tail)
         if zlib.crc32(tail[:-4]) != own or start + padded(length) != end or length > end:
             raise SavedError("expected the end of saved blocks, got a damaged one", end)
@@ -155,8 +157,8 @@ class SavedFile:
         if self._verify and self._sum(number) != int(self.index.table[number, 3]):
             first, rows = int(self.firsts[number]), int(self.index.rows[number])
             raise SavedError(
-                f"block {number}, with the rows {first} to {first + rows - 1} of this file, does not match its "
-                f"checksum",
+                f"block {number}, with the rows {first} to {first + rows - 1} of this file, does not match "
+                f"its checksum",
                 start,
             )
         self._check_offsets(number)
@@ -167,7 +169,7 @@ class SavedFile:
         while left:
             part = buffer[:left]
             self.read_into(at, part)
-            crc = zlib.crc32(part, crc)
+            crc = zlib.crc32(part.data, crc)
             at += len(part)
             left -= len(part)
         return crc

@@ -1,4 +1,4 @@
-"""The folder of a saved dataset: one writer at a time, its files one after another, and what others have left."""
+"""The folder of a saved dataset: one writer at a time, its files, and what others have left."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ from penstock.kernels.spans import Empty
 
 SHARD_BYTES = 256 << 20
 """About so many bytes make a file."""
-OURS = re.compile(rf"saved-[0-9a-f]{{8}}-\d{{5,}}\.blocks|\.(saved-[0-9a-f]{{8}}-\d{{5,}}\.blocks|{NAME})\.[0-9a-f]{{8}}\.part")
+OURS = re.compile(
+    rf"saved-[0-9a-f]{{8}}-\d{{5,}}\.blocks|\.(saved-[0-9a-f]{{8}}-\d{{5,}}\.blocks|{NAME})\.[0-9a-f]{{8}}\.part"
+)
 """The names of the files, and of those that a writer has not completed."""
 
 
@@ -64,8 +66,8 @@ def check_own(folder: Path, manifest: SavedManifest | None, call: str) -> None:
     others = [path.name for path in folder.iterdir() if path.name != NAME and not OURS.fullmatch(path.name)]
     if manifest is None and others:
         raise ArgumentError(
-            f"{call}: expected an empty folder, or one with a saved dataset, but {folder} has {min(others)!r}. "
-            f"Name another folder."
+            f"{call}: expected an empty folder, or one with a saved dataset, but {folder} has "
+            f"{min(others)!r}. Name another folder."
         )
 
 

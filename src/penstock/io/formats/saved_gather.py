@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,11 +17,13 @@ from penstock.blocks.structure import Structure
 from penstock.io.formats.saved import BLOCK, BUFFERS, FIXED, ColumnLayout, Layout
 from penstock.io.formats.saved_file import SavedFile
 from penstock.kernels.spans import Empty, offsets_of, scatter_spans
-from penstock.memory.mapped import AROUND, Bytes, let_go
+from penstock.memory.mapped import Bytes
 
 Index = NDArray[np.int64]
-LONG = 65536
-"""Spans of so many bytes are read, shorter ones are copied from the mapped file."""
+GAP = 4 << 10
+"""Spans with no more than so many bytes between them are read at once."""
+PIECE = 256 << 10
+"""About the most that is read at once of several spans."""
 
 
 @dataclass(frozen=True)
@@ -36,15 +39,15 @@ class Part:
     def starts(self, buffer: int, step: int) -> Index:
         """Where each row's bytes begin in a buffer that has `step` bytes a row."""
         table = self.file.index.table
-        begin = table[self.blocks, 0] + BLOCK.size + table[self.blocks, FIXED + buffer]
+        begin: Index = table[self.blocks, 0] + BLOCK.size + table[self.blocks, FIXED + buffer]
         return begin + self.rows * step
 
 
 class Gather:
     """Gathers rows of several files, which `opened` gives by number; `firsts` are their first rows.
 
-    Pages of the files that are touched count as memory of the process. With a `window`, they are let go of
-    whenever about so many bytes have been touched.
+    Pages of mapped files that were touched count as memory of the process. So files are mapped only where
+    all of them may stay in memory (`resident`), and are read span by span where they may not.
     """
 
     def __init__(
@@ -53,13 +56,14 @@ class Gather:
         firsts: Index,
         structure: Structure,
         empty: Empty,
-        window: int | None,
+        *,
+        resident: bool,
     ) -> None:
         self._opened = opened
         self._firsts = firsts
         self._structure = structure
         self._empty = empty
-        self._window = window
+        self._resident = resident
 
     def gather(self, index: Index, most: int) -> Block:
         """The rows of these numbers from the first on, with about `most` bytes; at least one."""
@@ -82,7 +86,7 @@ class Gather:
         groups: dict[Layout, list[Part]] = {}
         which = np.searchsorted(self._firsts, index, "right") - 1
         bounds = [0, *(np.flatnonzero(np.diff(which)) + 1).tolist(), len(index)]
-        for first, last in zip(bounds[:-1], bounds[1:], strict=True):
+        for first, last in pairwise(bounds):
             number = int(which[first])
             file = self._opened(number)
             local = index[first:last] - self._firsts[number]
@@ -119,7 +123,8 @@ class Gather:
         rank[np.argsort(np.concatenate([part.places for part in parts]))] = np.arange(rows)
         bounds = offsets_of(np.array([len(part.rows) for part in parts]))
         ranked = [
-            Part(part.file, part.blocks, part.rows, rank[bounds[i] : bounds[i + 1]]) for i, part in enumerate(parts)
+            Part(part.file, part.blocks, part.rows, rank[bounds[i] : bounds[i + 1]])
+            for i, part in enumerate(parts)
         ]
         columns: list[Column] = []
         at = 0
@@ -145,7 +150,9 @@ class Gather:
         if column.kind == "bytes":
             shape: Any = column.shape
             return BytesColumn(values, offsets, text=column.text, shape=shape)
-        return RaggedColumn(values, offsets, self._fixed(np.dtype(np.int64), (column.rank,), parts, rows, at + 2))
+        return RaggedColumn(
+            values, offsets, self._fixed(np.dtype(np.int64), (column.rank,), parts, rows, at + 2)
+        )
 
     def _fixed(self, dtype: np.dtype[Any], shape: Any, parts: list[Part], rows: int, at: int) -> NDArray[Any]:
         """Items of one size from one buffer."""
@@ -169,22 +176,22 @@ class Gather:
     def _copy(self, file: SavedFile, starts: Index, lengths: Index, out: Bytes, places: Index) -> None:
         """Copy spans of a file that are in order, each to its place."""
         starts, lengths, places = _merged(starts, lengths, places)
-        long = lengths >= LONG
-        if long.any():
-            spans = zip(starts[long].tolist(), lengths[long].tolist(), places[long].tolist(), strict=True)
-            for start, length, place in spans:
-                file.read_into(start, out[place : place + length])
-            starts, lengths, places = starts[~long], lengths[~long], places[~long]
-        if not len(starts):
+        if self._resident:
+            scatter_spans(out, places, file.mapped(), starts, lengths)
             return
-        mapped = file.mapped()
-        if self._window is None:
-            scatter_spans(out, places, mapped, starts, lengths)
-            return
-        for some in _windows(starts, starts + lengths, self._window):
-            scatter_spans(out, places[some], mapped, starts[some], lengths[some])
-            end = int(starts[some.stop - 1] + lengths[some.stop - 1])
-            let_go(mapped, max(0, int(starts[some.start]) - AROUND), min(len(mapped), end + AROUND))
+        # For each span a read costs less than the faults of a page that is touched once, and then let go of.
+        ends = starts + lengths
+        apart = (starts[1:] - ends[:-1] > GAP) | (starts[1:] // PIECE != starts[:-1] // PIECE)
+        firsts = [0, *(np.flatnonzero(apart) + 1).tolist(), len(starts)]
+        begins, goals = starts.tolist(), places.tolist()
+        for first, last in pairwise(firsts):
+            begin, end = begins[first], int(ends[last - 1])
+            if last - first == 1:
+                file.read_into(begin, out[goals[first] : goals[first] + end - begin])
+                continue
+            piece = np.empty(end - begin, np.uint8)
+            file.read_into(begin, piece)
+            scatter_spans(out, places[first:last], piece, starts[first:last] - begin, lengths[first:last])
 
 
 def _in_order(parts: list[Part]) -> list[Part]:
@@ -204,13 +211,3 @@ def _merged(starts: Index, lengths: Index, places: Index) -> tuple[Index, Index,
     if len(firsts) == len(starts):
         return starts, lengths, places
     return starts[firsts], np.add.reduceat(lengths, firsts), places[firsts]
-
-
-def _windows(starts: Index, ends: Index, window: int) -> list[slice]:
-    """Spans in order, cut so that each piece brings no more than about `window` bytes into memory."""
-    first, last = starts // AROUND, (ends - 1) // AROUND
-    touched = last - first + 1
-    touched[1:] -= first[1:] == last[:-1]
-    number = np.cumsum(touched) // max(1, window // AROUND)
-    cuts = [0, *(np.flatnonzero(np.diff(number)) + 1).tolist(), len(starts)]
-    return [slice(a, b) for a, b in zip(cuts[:-1], cuts[1:], strict=True)]

@@ -13,7 +13,7 @@ from typing import Any
 from penstock.blocks.spec import Spec
 from penstock.blocks.structure import Structure
 from penstock.errors import StoreError
-from penstock.graph.fingerprint import first_difference, fingerprint
+from penstock.graph.fingerprint import fingerprint, first_difference
 from penstock.graph.op import Op
 from penstock.io.formats.saved_structure import (
     leaves_of_said,
@@ -45,7 +45,7 @@ class SavedManifest:
     structure: Any = "leaf"
     """Of the elements, as plain data."""
     leaves: list[Any] | None = None
-    """The specs of their leaves, as plain data; None where elements have nothing in common, or there are none."""
+    """The specs of their leaves, as plain data; None where elements have nothing in common."""
     state: str = WRITING
     shards: tuple[SavedShard, ...] = ()
 
@@ -80,7 +80,12 @@ class SavedManifest:
     def save(self, folder: Path) -> None:
         """Publish it, all at once."""
         body = json.dumps(asdict(self), indent=1)
-        said = {"format": FORMAT, "version": VERSION, "crc32": zlib.crc32(body.encode()), "saved": json.loads(body)}
+        said = {
+            "format": FORMAT,
+            "version": VERSION,
+            "crc32": zlib.crc32(body.encode()),
+            "saved": json.loads(body),
+        }
         with open_for_writing(str(folder / NAME)) as file:
             file.write((json.dumps(said, indent=1) + "\n").encode())
 
@@ -135,7 +140,9 @@ def _read(said: dict[str, Any]) -> SavedManifest:
         structure=said["structure"],
         leaves=said["leaves"],
         state=str(said["state"]),
-        shards=tuple(SavedShard(str(one["name"]), int(one["rows"]), int(one["bytes"])) for one in said["shards"]),
+        shards=tuple(
+            SavedShard(str(one["name"]), int(one["rows"]), int(one["bytes"])) for one in said["shards"]
+        ),
     )
     manifest.element_spec()
     for number, shard in enumerate(manifest.shards):

@@ -14,7 +14,7 @@ from numpy.lib import format as npy_format
 from penstock.blocks.spec import BYTES, OBJECT, TEXT, Spec, TensorSpec
 from penstock.blocks.structure import LEAF, Structure
 
-STRINGS = {"bytes": BYTES, "str": TEXT}
+STRINGS: dict[str, np.dtype[Any]] = {"bytes": BYTES, "str": TEXT}
 
 
 class NotSaved(TypeError):  # noqa: N818
@@ -28,7 +28,7 @@ def said_of_dtype(dtype: np.dtype[Any]) -> str:
             return word
     said = repr(npy_format.dtype_to_descr(dtype)) if not dtype.hasobject else "object"
     if dtype.hasobject or dtype_of(said) != dtype:
-        raise NotSaved(f"has the dtype {dtype}, which cannot be saved. Map it to one of NumPy's own, as x.view(np.uint16)")
+        raise NotSaved(f"a leaf has the dtype {dtype}, which cannot be saved. Map it to one of NumPy's own")
     return said
 
 
@@ -37,7 +37,7 @@ def dtype_of(said: str) -> np.dtype[Any]:
     if said in STRINGS:
         return STRINGS[said]
     try:
-        dtype = npy_format.descr_to_dtype(ast.literal_eval(said))
+        dtype: np.dtype[Any] = np.dtype(npy_format.descr_to_dtype(ast.literal_eval(said)))
     except (SyntaxError, TypeError, IndexError, MemoryError, RecursionError) as error:
         raise ValueError(f"{said!r} is no dtype") from error
     if dtype.hasobject:
@@ -64,7 +64,7 @@ def _said_of_key(key: Any) -> str:
             return repr(key)
     except (ValueError, SyntaxError):
         pass
-    raise NotSaved(f"has the key {key!r} in a dict, which cannot be saved. Use str or int keys")
+    raise NotSaved(f"an element has the key {key!r} in a dict, which cannot be saved. Use str or int keys")
 
 
 def structure_of_said(said: Any) -> Structure:
@@ -100,7 +100,7 @@ def _class_of(module: str, name: str, *fields: str) -> type:
 
 @lru_cache(maxsize=256)
 def _made(name: str, fields: tuple[str, ...]) -> type:
-    return namedtuple(name, fields)  # type: ignore[no-any-return, misc]
+    return namedtuple(name, fields)
 
 
 def said_of_leaves(spec: Spec) -> list[Any]:
@@ -122,7 +122,7 @@ def leaves_of_said(said: list[Any], structure: Structure) -> list[TensorSpec]:
 def no_objects(where: str, what: str) -> str:
     """Why a leaf cannot be saved, and what to do."""
     return (
-        f"{where} has {what}, which cannot be saved. Map it to numbers, arrays, bytes or str: a missing value to "
-        f"a number or b'', a ragged batch to (x.flat_values, x.row_splits), strings of several shapes to one "
-        f"string or to arrays of one shape, any other object to pickle.dumps(x)"
+        f"{where} has {what}, which cannot be saved. Map it to numbers, arrays, bytes or str: what is missing "
+        f"to a number or b'', a ragged batch to (x.flat_values, x.row_splits), strings of several shapes to "
+        f"one string or to arrays of one shape, any other object to pickle.dumps(x)"
     )

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from penstock.blocks.block import Block
 from penstock.blocks.build import column_of, concat
@@ -17,8 +16,6 @@ from penstock.blocks.columns import BytesColumn, Column, DenseColumn, ObjectColu
 from penstock.blocks.pack import pack
 from penstock.blocks.spec import BYTES, TEXT
 from penstock.io.formats.saved import (
-    ALIGNED,
-    BLOCK,
     FIXED,
     ColumnLayout,
     Layout,
@@ -34,7 +31,7 @@ from penstock.io.stores.writing import open_for_writing
 from penstock.kernels.spans import Empty
 
 BLOCK_BYTES = 1 << 20
-"""About so many bytes make a block in a file, where the budget has room: more than a mapping costs, less than a block of a run has."""
+"""About so many bytes make a block in a file, where the budget has room for that."""
 CRUMBS = 64
 """So many small blocks are joined to one before more are gathered."""
 
@@ -72,7 +69,7 @@ class ShardWriter:
         places, crc, end = [], 0, 0
         for array in flat:
             places.append(end)
-            crc = zlib.crc32(bytes(padded(array.nbytes) - array.nbytes), zlib.crc32(array, crc))
+            crc = zlib.crc32(bytes(padded(array.nbytes) - array.nbytes), zlib.crc32(array.data, crc))
             end += padded(array.nbytes)
         start = self._file.tell()
         self._file.write(block_header(len(self._table), block.rows, end, crc, kind))
@@ -157,7 +154,7 @@ class Blocks:
 
 
 def without_objects(block: Block) -> Block:
-    """The block with the columns that can be saved; `NotSaved` where objects are more than a way to hold rows."""
+    """The block with columns that can be saved; `NotSaved` where objects are more than a way to hold rows."""
     if not any(isinstance(column, ObjectColumn) for column in block.columns):
         return block
     columns = []

@@ -20,7 +20,7 @@ def directory_of(directory: Any, call: str) -> Path:
     name = os.fsdecode(directory)
     if is_address(name):
         raise ArgumentError(
-            f"{call}(directory=) at {user_site()}: expected a folder of this machine, as its files are mapped, got "
-            f"{name!r}. Copy it here, or write it here and copy it there."
+            f"{call}(directory=) at {user_site()}: expected a folder of this machine, as its files are "
+            f"mapped, got {name!r}. Copy it here, or write it here and copy it there."
         )
     return Path(name)
