@@ -36,7 +36,7 @@ def saved(name: str, make: Callable[[], ps.Dataset], **how: Any) -> str:
 
 
 def kinds() -> str:
-    return saved("kinds", every_kind, shard_bytes="20KiB")
+    return saved("kinds", every_kind, shard_bytes="5KiB")
 
 
 def numbers() -> str:
@@ -84,13 +84,6 @@ class TestLoad(OpContract):
     def test_given_a_spec_that_was_declared_then_it_stays_as_it_was(self) -> None:
         ds = ps.Dataset.range(10).batch(4)
         assert ps.Dataset.load(saved("batches", lambda: ds)).element_spec == ds.element_spec
-
-    def test_given_elements_without_a_common_dtype_then_they_come_back_all_the_same(self) -> None:
-        mixed = ps.Dataset.from_generator(lambda: iter([np.float32(1), np.int8(2), np.arange(3)]))
-        loaded = ps.Dataset.load(saved("mixed", lambda: mixed))
-        assert same(drain(loaded), drain(mixed))
-        assert same(sorted(drain(loaded.shuffle()), key=str), sorted(drain(mixed), key=str))
-        assert loaded.op.spec is None
 
     def test_when_read_in_order_then_elements_are_read_only_and_by_number_they_are_not(self) -> None:
         for row in ps.Dataset.load(kinds()):

@@ -218,7 +218,12 @@ def test_given_elements_that_cannot_be_written_then_nothing_is_touched(
 
 @pytest.mark.parametrize(
     ("element", "words"),
-    [(3, "ds.map(lambda x: {'x': x})"), ({"a": (1, 2)}, "feature 'a'"), ({"c": 1j}, "got complex128")],
+    [
+        (3, "ds.map(lambda x: {'x': x})"),
+        (np.array([b"a", b"b"]), "shape=(2,), dtype=bytes"),
+        ({"a": (1, 2)}, "feature 'a'"),
+        ({"c": 1j}, "got complex128"),
+    ],
 )
 def test_given_elements_that_nobody_knew_before_then_the_first_one_tells_and_no_file_is_made(
     element: Any, words: str, tmp_path: Path

@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import sys
+from collections.abc import Callable
 from importlib.metadata import version
 
 from penstock.cli.inspecting.groups import inspect_paths
@@ -15,12 +16,15 @@ from penstock.cli.inspecting.show import Style, show_finding
 NAME = "inspect"
 SUMMARY = "say what is in files and folders: records, features, types, sizes, samples, damage"
 DESCRIPTION = """\
-Say what is in files and folders: how many records, the features or columns with their types, shapes and ranges,
-a few samples, and every damage with the file and the byte where it is. Files of one kind are told of together.
+Say what is in files and folders: how many records, the features or columns with
+their types, shapes and ranges, a few samples, and every damage with the file and
+the byte where it is. Files of one kind are told of together.
 
-Formats, recognised by content and then by name: TFRecord (plain, GZIP, ZLIB, Zstandard) with tf.train.Example or
-SequenceExample, Parquet, Arrow, NumPy (.npy, .npz), CSV, JSON lines, text, tar (WebDataset), folders of pictures,
-and what Dataset.write_tfrecord and Dataset.save write. A path may be an address, such as s3://bucket/train-0.tfrecord.
+Formats, recognised by content and then by name: TFRecord (plain, GZIP, ZLIB or
+Zstandard) with tf.train.Example or SequenceExample, Parquet, Arrow, NumPy (.npy,
+.npz), CSV, JSON lines, text, tar (WebDataset), folders of pictures, and what
+Dataset.write_tfrecord and Dataset.save write. A path may be an address, such as
+s3://bucket/train-0.tfrecord.
 """
 EXAMPLES = """\
 examples:
@@ -46,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON, with the keys of docs/inspect.md")
 
 
-def _count(least: int) -> object:
+def _count(least: int) -> Callable[[str], int]:
     def count(text: str) -> int:
         try:
             value = int(text)

@@ -126,9 +126,10 @@ class Parallel(Running):
         with self._changed:
             while True:
                 self._stop.check()
-                if self._ended or (wait and not self._op.side_by_side):
+                if self._ended:
                     return None
-                if not self._taking and len(self._line) < max(2, self._calls):
+                free = not self._taking and len(self._line) < max(2, self._calls)
+                if free and (not wait or self._op.side_by_side):
                     work = self._place()
                     if work is not None:
                         self._taking = True

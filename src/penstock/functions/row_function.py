@@ -84,10 +84,8 @@ class RowFunction:
 
     def most(self, room: int) -> int | None:
         """How many rows it takes at once, of which results fill `room`; None until that is known."""
-        if self.why or not self._kinds:
-            return None
-        known = [kind.rows(room) for kind in self._kinds.values() if kind.known]
-        return min(known) if len(known) == len(self._kinds) else None
+        known = [kind.rows(room) for kind in list(self._kinds.values()) if kind.known]
+        return min(known) if known and not self.why else None
 
     def find_spec(self, spec: Spec) -> tuple[Spec, bool] | None:
         """The spec of the results and whether a row may fail, found with a made-up element."""

@@ -80,7 +80,7 @@ def _map_entry(data: bytes) -> tuple[bytes, bytes]:
 
 
 def _feature(data: bytes) -> tuple[int, list[Any]]:
-    kind, values = 0, []
+    kind, values = 0, list[Any]()
     for tag, body in _fields(data):
         if tag not in (10, 18, 26):
             continue

@@ -145,7 +145,7 @@ class RunningObserve(Running):
     def pull(self, rows: int) -> Block | None:
         block = self._upstream.pull(rows)
         if block is not None:
-            if self._checked != block.structure:
+            if block.structure.is_leaf or self._checked != block.structure:
                 check_elements(block.spec(), self._where)
                 self._checked = block.structure
             self._observed.look(block)

@@ -12,6 +12,7 @@ from time import perf_counter
 from penstock.blocks.block import Block
 from penstock.blocks.build import column_of
 from penstock.blocks.columns import BytesColumn
+from penstock.blocks.spec import BYTES, TensorSpec
 from penstock.engine.cores import usable_cores
 from penstock.engine.run import Run
 from penstock.errors import ArgumentError, ElementError, StoreError
@@ -32,6 +33,8 @@ from penstock.writing.shard_file import FRAMES
 from penstock.writing.shards import Shards
 from penstock.writing.written import Written
 
+RECORD = TensorSpec((), BYTES)
+"""An element that needs nothing to be written."""
 SHARE = 8
 """One part in so many of the budget may be pieces that are being compressed."""
 
@@ -111,7 +114,7 @@ class Writing:
 
     def _started(self, shards: Shards, manifest: Manifest) -> Run:
         op = behind(self.op, shards.before)
-        if op.spec is None or not op.spec.structure.is_leaf:
+        if op.spec is None or op.spec.nest() != RECORD:
             observed = Observed(manifest.features)
             shards.features = observed.features
             op = Observe(inputs=(op,), observed=observed).named("write_tfrecord")

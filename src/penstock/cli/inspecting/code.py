@@ -5,6 +5,9 @@ from __future__ import annotations
 from penstock.cli.inspecting.findings import Column
 from penstock.cli.inspecting.looking import plural
 
+FEW = 4
+"""So many files are named, and more by a pattern."""
+
 
 def parsing_code(columns: list[Column], records: int, opening: str, *, whole: bool) -> str:
     """What to paste for `ps.io.parse_single_example`, or for the one of sequences.
@@ -19,13 +22,14 @@ def parsing_code(columns: list[Column], records: int, opening: str, *, whole: bo
     """
     lines = [] if whole else [f"# from the first {plural(records, 'record')} only"]
     sequence = any(column.part for column in columns)
-    groups = {"context": "context_features", "sequence": "sequence_features"} if sequence else {"": "features"}
+    groups = (
+        {"context": "context_features", "sequence": "sequence_features"} if sequence else {"": "features"}
+    )
     for part, name in groups.items():
         lines.append(f"{name} = {{")
         mine = [column for column in columns if column.part == part]
         names = [column.name for column in mine]
-        for column in mine:
-            lines.append("    " + _line(column, records, several=names.count(column.name) > 1))
+        lines += ["    " + _line(column, records, several=names.count(column.name) > 1) for column in mine]
         lines.append("}")
     call = "parse_single_sequence_example" if sequence else "parse_single_example"
     lines.append(opening)
@@ -34,10 +38,28 @@ def parsing_code(columns: list[Column], records: int, opening: str, *, whole: bo
 
 
 def opening_code(files: list[str], compression: str | None) -> str:
-    """How the files are read."""
-    names = repr(files[0]) if len(files) == 1 else "files"
+    """How the files are read.
+
+    >>> print(opening_code([f"d/train-{i}.tfrecord" for i in range(9)], None))
+    files = ps.Dataset.list_files('d/train-*.tfrecord', shuffle=False)
+    ds = ps.TFRecordDataset(files)
+    """
     packed = f", compression_type={compression!r}" if compression else ""
-    return f"ds = ps.TFRecordDataset({names}{packed})"
+    if len(files) == 1:
+        return f"ds = ps.TFRecordDataset({files[0]!r}{packed})"
+    listed = repr(files)
+    if len(files) > FEW:
+        first = _common(files)
+        last = _common([file[len(first) :][::-1] for file in files])[::-1]
+        listed = f"ps.Dataset.list_files({first + '*' + last!r}, shuffle=False)"
+    return f"files = {listed}\nds = ps.TFRecordDataset(files{packed})"
+
+
+def _common(names: list[str]) -> str:
+    """What all names begin with."""
+    least, most = min(names), max(names)
+    same = next((i for i, (a, b) in enumerate(zip(least, most, strict=False)) if a != b), len(least))
+    return least[:same]
 
 
 def _line(column: Column, records: int, *, several: bool) -> str:

@@ -13,6 +13,8 @@ from penstock.cli.inspecting.typed import Typed, value_of
 from penstock.cli.inspecting.values import show
 
 DELIMITERS = ",\t;|"
+LARGEST = 16 << 20
+"""A larger field is taken for damage, as a quote without its other one is: it must not fill the memory."""
 
 
 class _Text:
@@ -40,7 +42,7 @@ class _Text:
 def inspect(path: str, kind: Kind, looking: Looking) -> Finding:
     """What is in a CSV file."""
     found = Finding(path, "CSV", unit="row", compression=kind.compression)
-    before = csv.field_size_limit(1 << 30)
+    before = csv.field_size_limit(LARGEST)
     stream = open_bytes(path, kind.compression, looking.progress)
     try:
         lines = Lines(stream, found)

@@ -57,7 +57,9 @@ class Column:
         self.range = wider(self.range, other.range)
         self.bytes = wider(self.bytes, other.bytes)
         if other.looks_like not in self.looks_like:
-            self.looks_like = f"{self.looks_like}, {other.looks_like}" if self.looks_like else other.looks_like
+            self.looks_like = (
+                f"{self.looks_like}, {other.looks_like}" if self.looks_like else other.looks_like
+            )
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from penstock.cli.inspecting.recognise import Kind, recognise
 from penstock.cli.inspecting.tfrecord import TFRecords
 from penstock.errors import PenstockError, StoreError
 from penstock.io.stores.listing import list_paths
+from penstock.io.stores.opening import open_stored
 from penstock.io.stores.remote import is_address
 
 SIDE = (".penstock-index", ".crc", ".md5", ".sha256")
@@ -29,12 +30,15 @@ def inspect_paths(paths: list[str], looking: Looking) -> Iterator[Finding]:
     for path in paths:
         if not is_address(path) and os.path.isdir(path):  # noqa: PTH112
             found = inspect_folder(path, looking)
-            yield from inspect_files(sorted(files_in(path)), path, looking) if found is None else found
+            yield from (
+                inspect_files(sorted(files_in(path)), path, looking, named=False) if found is None else found
+            )
         else:
             loose.append(path)
     if loose:
         files = [file for path in loose for file in named_by(path)]
-        yield from inspect_files(files, loose[0] if len(files) == 1 else plural(len(files), "file"), looking)
+        title = loose[0] if len(files) == 1 else plural(len(files), "file")
+        yield from inspect_files(files, title, looking, named=True)
 
 
 def named_by(path: str) -> list[str]:
@@ -58,8 +62,11 @@ def files_in(folder: str) -> Iterator[str]:
                 yield str(Path(top, name))
 
 
-def inspect_files(files: list[str], path: str, looking: Looking) -> Iterator[Finding]:
-    """What is in these files, those of one kind together, in the order in which the kinds come."""
+def inspect_files(files: list[str], path: str, looking: Looking, *, named: bool) -> Iterator[Finding]:
+    """What is in these files, those of one kind together, in the order in which the kinds come.
+
+    `named`: the user has named them. Those that are just there may be of other kinds.
+    """
     if not files:
         yield Finding(path, "folder", error="there are no files in it")
         return
@@ -75,9 +82,12 @@ def inspect_files(files: list[str], path: str, looking: Looking) -> Iterator[Fin
             if records is None:
                 records = TFRecords(path, looking)
                 found.append(records)
-            records.add(file, kind.compression)
+            try:
+                records.add(file, kind.compression)
+            except (PenstockError, ImportError) as error:
+                found.append(unreadable(file, error, kind))
             continue
-        one = inspect_file(file, kind, looking)
+        one = inspect_file(file, kind, looking, named=named)
         last = next((two for two in found if isinstance(two, Finding) and two.belongs_with(one)), None)
         if last is None:
             found.append(one)
@@ -85,22 +95,23 @@ def inspect_files(files: list[str], path: str, looking: Looking) -> Iterator[Fin
             last.add(one, looking.samples)
             last.path = path
     for part in found:
-        yield part.finding() if isinstance(part, TFRecords) else part
+        if isinstance(part, Finding):
+            yield part
+        elif part.found.files:
+            yield part.finding()
 
 
-def inspect_file(path: str, kind: Kind, looking: Looking) -> Finding:
+def inspect_file(path: str, kind: Kind, looking: Looking, *, named: bool = True) -> Finding:
     """What is in one file."""
     from penstock.cli.inspecting.formats import inspector_of
 
     inspector = inspector_of(kind.format)
     if inspector is None:
-        return Finding(
-            path,
-            "unknown",
-            compression=kind.compression,
-            files=[FileFound(path, os.stat(path).st_size if os.path.exists(path) else 0)],  # noqa: PTH110, PTH116
-            error="it is of no format that is known here",
-        )
+        with open_stored(path) as stored:
+            size, head = stored.size, stored.read(0, 16)
+        why = f"it is of no format that is known here; it begins with {head!r}" if size else "it is empty"
+        files = [FileFound(path, size)]
+        return Finding(path, "unknown", compression=kind.compression, files=files, error=why if named else "")
     try:
         return inspector(path, kind, looking)
     except (PenstockError, ImportError) as error:

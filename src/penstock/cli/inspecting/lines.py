@@ -12,7 +12,7 @@ from penstock.errors import DataError
 from penstock.io.stores.decompress import Stream
 
 PIECE = 1 << 20
-LONGEST = 256 << 20
+LONGEST = 64 << 20
 """A longer line is taken for damage: what has no line ends must not fill the memory."""
 
 

@@ -110,4 +110,3 @@ def plural(count: int, unit: str) -> str:
     if count != 1:
         unit = unit[:-1] + "ies" if unit.endswith("ry") else unit + ("es" if unit.endswith("ch") else "s")
     return f"{count:,} {unit}"
-

@@ -107,4 +107,6 @@ def _blame(file: Any, group: int, found: Finding, path: str, damage: Any, error:
             what = f"column {chunk.path_in_schema!r} of row group {group} cannot be read: {why}"
             found.wrong(path, min(begins, default=0), what)
     if not blamed:
-        found.wrong(path, int(metadata.column(0).data_page_offset), f"row group {group} cannot be read: {error}")
+        found.wrong(
+            path, int(metadata.column(0).data_page_offset), f"row group {group} cannot be read: {error}"
+        )

@@ -117,7 +117,7 @@ class Profile:
         self._lists: dict[int, tuple[int, Pair]] = {}
 
     def add(self, batch: Batch, wrong: Wrong) -> None:
-        """Take in some records; `wrong` is told of those that are none: their number in the batch, the byte."""
+        """Take in some records; `wrong` is told the row of one that is none, the byte in it, and why."""
         row, fault = 0, np.zeros(2, np.int64)
         while row < len(batch.offsets) - 1:
             before = row

@@ -134,7 +134,11 @@ def is_tar(head: bytes) -> bool:
     if len(head) < 512 or head[0] == 0:
         return False
     said = head[148:156].strip(b" \0")
-    return said.isdigit() and sum(head[:148]) + sum(head[156:512]) + 256 == int(said, 8) if _octal(said) else False
+    return (
+        said.isdigit() and sum(head[:148]) + sum(head[156:512]) + 256 == int(said, 8)
+        if _octal(said)
+        else False
+    )
 
 
 def _octal(said: bytes) -> bool:

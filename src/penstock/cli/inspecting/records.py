@@ -102,7 +102,9 @@ class Records:
             try:
                 self._buffer = np.empty(max(size, PIECE), np.uint8)
             except MemoryError:
-                self._wrong(self.place, f"a record of {show_bytes(size)}, for which there is no memory", self.count)
+                self._wrong(
+                    self.place, f"a record of {show_bytes(size)}, for which there is no memory", self.count
+                )
                 return False
         self._buffer[:have] = rest
         self._base += self._at
@@ -119,7 +121,9 @@ class Records:
 
     def _cut_off(self, size: int, have: int) -> None:
         what = "the head of a record" if size == HEAD else "a record with its frame"
-        self._wrong(self.place, f"expected {what} in {size:,} bytes, got {have:,}: the file is cut off", self.count)
+        self._wrong(
+            self.place, f"expected {what} in {size:,} bytes, got {have:,}: the file is cut off", self.count
+        )
 
     def _search(self) -> bool:
         """Go on behind a length that is wrong, where the next head is right; False if there is none."""
@@ -139,7 +143,9 @@ class Records:
         if lost == 0 and found < 0:
             next_one += "; is it a TFRecord file?"
         self._wrong(
-            lost, f"the checksum of a record's length is wrong, so where it ends cannot be known; {next_one}", self.count
+            lost,
+            f"the checksum of a record's length is wrong, so where it ends cannot be known; {next_one}",
+            self.count,
         )
         return found >= 0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from penstock.cli.inspecting.findings import Column, Finding, Pair
@@ -48,7 +49,9 @@ def show_finding(found: Finding, style: Style) -> str:
     if found.error:
         return "\n".join([*lines, INDENT + style.bad("could not be read: " + printable(found.error))])
     lines.append(INDENT + _totals(found))
-    lines += [f"{INDENT}{key.replace('_', ' ')}: {printable(_said(value))}" for key, value in found.details.items()]
+    lines += [
+        f"{INDENT}{key.replace('_', ' ')}: {printable(_said(value))}" for key, value in found.details.items()
+    ]
     lines += _section("", _columns(found))
     lines += _section("files:", _files(found))
     lines += _section("samples:", [line for one in found.samples for line in _sample(one)])
@@ -59,7 +62,9 @@ def show_finding(found: Finding, style: Style) -> str:
 
 def printable(text: str) -> str:
     """Text without what would move the cursor."""
-    return "".join(one if one.isprintable() else one.encode("unicode_escape", "surrogatepass").decode() for one in text)
+    return "".join(
+        one if one.isprintable() else one.encode("unicode_escape", "surrogatepass").decode() for one in text
+    )
 
 
 def _section(title: str, lines: list[str]) -> list[str]:
@@ -98,7 +103,7 @@ def _said(value: Any) -> str:
 def _columns(found: Finding) -> list[str]:
     if not found.columns:
         return []
-    makers = {
+    makers: dict[str, Callable[[Column], str]] = {
         "part": lambda one: one.part,
         "shape": lambda one: "" if one.shape is None else str(list(one.shape)).replace("None", "?"),
         "in": lambda one: _in(one, found),
@@ -152,7 +157,9 @@ def _files(found: Finding) -> list[str]:
 
 def _sample(sample: dict[str, str]) -> list[str]:
     width = max((len(printable(name)) for name in sample), default=0)
-    lines = [f"{printable(name).ljust(width)}  {printable(value)}" for name, value in sample.items()] or ["(empty)"]
+    lines = [f"{printable(name).ljust(width)}  {printable(value)}" for name, value in sample.items()] or [
+        "(empty)"
+    ]
     return [("- " if i == 0 else "  ") + line for i, line in enumerate(lines)]
 
 

@@ -24,7 +24,8 @@ class Table:
 
     def _said(self, kind: Any) -> tuple[str, str, tuple[int | None, ...] | None]:
         """The dtype, no part, and the shape, of a type."""
-        types, shape = self._arrow.types, ()
+        types = self._arrow.types
+        shape: tuple[int | None, ...] = ()
         while types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
             shape = (*shape, kind.list_size if types.is_fixed_size_list(kind) else None)
             kind = kind.value_type
@@ -41,7 +42,11 @@ class Table:
         types, compute = self._arrow.types, self._compute
         if types.is_list(values.type) or types.is_large_list(values.type):
             column.values = wider(column.values, self._least_and_most(compute.list_value_length(values)))
-        while types.is_list(values.type) or types.is_large_list(values.type) or types.is_fixed_size_list(values.type):
+        while (
+            types.is_list(values.type)
+            or types.is_large_list(values.type)
+            or types.is_fixed_size_list(values.type)
+        ):
             values = values.flatten()
         kind = values.type
         if types.is_dictionary(kind):
@@ -49,7 +54,12 @@ class Table:
         if types.is_integer(kind) or types.is_floating(kind) or types.is_temporal(kind):
             if not types.is_float16(kind):
                 column.range = wider(column.range, self._least_and_most(values))
-        elif types.is_string(kind) or types.is_binary(kind) or types.is_large_string(kind) or types.is_large_binary(kind):
+        elif (
+            types.is_string(kind)
+            or types.is_binary(kind)
+            or types.is_large_string(kind)
+            or types.is_large_binary(kind)
+        ):
             column.bytes = wider(column.bytes, self._least_and_most(compute.binary_length(values)))
             if types.is_binary(kind) or types.is_large_binary(kind):
                 some = values.slice(0, LOOKED - len(looked)).to_pylist()

@@ -75,7 +75,7 @@ class TFRecords:
         found.records = sum(file.records or 0 for file in found.files)
         if self._right:
             found.record_bytes = (self._smallest, self._total / self._right, self._largest)
-        found.details["checksums"] = "right" if not found.damaged else "damage"
+        found.details["checksums"] = "both right in every record" if not found.damaged else "see damage"
         if self._are_examples:
             found.content = "tf.train.SequenceExample" if profile.sequences else "tf.train.Example"
             for file, offset, what, record in self._not_examples:

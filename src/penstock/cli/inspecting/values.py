@@ -65,7 +65,9 @@ def show(value: Any) -> str:
     if isinstance(value, np.ndarray):
         return _array(value)
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{key!r}: {show(one)}" for key, one in few(value.items())) + _more(value) + "}"
+        return (
+            "{" + ", ".join(f"{key!r}: {show(one)}" for key, one in few(value.items())) + _more(value) + "}"
+        )
     if isinstance(value, list | tuple):
         return "[" + ", ".join(show(one) for one in few(value)) + _more(value) + "]"
     if isinstance(value, float | np.floating):
@@ -94,7 +96,11 @@ def _array(value: Any) -> str:
         return show(value.item())
     if value.ndim == 1 and value.size <= NUMBERS:
         return show(value.tolist())
-    return f"{value.dtype}{list(value.shape)} " + show(value.reshape(-1)[: NUMBERS + 1].tolist()[:NUMBERS])[:-1] + ", ...]"
+    return (
+        f"{value.dtype}{list(value.shape)} "
+        + show(value.reshape(-1)[: NUMBERS + 1].tolist()[:NUMBERS])[:-1]
+        + ", ...]"
+    )
 
 
 def look(strings: Sequence[bytes]) -> str:

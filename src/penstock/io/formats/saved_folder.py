@@ -11,9 +11,9 @@ from pathlib import Path
 
 from penstock.blocks.block import Block
 from penstock.blocks.spec import Spec
-from penstock.blocks.structure import Structure
 from penstock.errors import ArgumentError, StoreError
 from penstock.io.formats.saved_manifest import COMPLETE, NAME, SavedManifest
+from penstock.io.formats.saved_structure import NotSaved, no_objects
 from penstock.io.formats.saved_writer import Blocks, ShardWriter
 from penstock.kernels.spans import Empty
 
@@ -104,12 +104,9 @@ class SavedWriter:
         self._blocks = Blocks(self._put, empty, min(block_bytes, shard_bytes))
         self._file: ShardWriter | None = None
         self._declared = spec
-        self._structure: Structure | None = None
-        self._seen: Spec | None = None
+        self._seen = manifest.element_spec()
         if spec is not None:
-            self.manifest = manifest.with_elements(spec.structure, spec)
-        elif manifest.shards:
-            self._structure, self._seen = manifest.found_structure(), manifest.element_spec()
+            self.manifest = manifest.with_elements(spec)
         self.manifest.save(folder)
 
     @property
@@ -146,20 +143,24 @@ class SavedWriter:
             self._end_shard()
 
     def _see(self, block: Block) -> None:
+        """Widen what is known of the elements to cover these."""
         came = block.spec()
-        if self._structure is None:
-            self._structure, self._seen = came.structure, came
-        elif self._seen is not None:
-            pairs = zip(self._seen.leaves, came.leaves, strict=True)
-            leaves = [leaf for leaf in (mine.common(its) for mine, its in pairs) if leaf is not None]
-            self._seen = Spec(self._structure, leaves) if len(leaves) == len(came.leaves) else None
+        if self._seen is not None:
+            leaves = []
+            for mine, its in zip(self._seen.leaves, came.leaves, strict=True):
+                common = mine.common(its)
+                if common is None:
+                    raise NotSaved(no_objects("element", f"values of several types, {mine} and {its}"))
+                leaves.append(common)
+            came = Spec(came.structure, leaves)
+        self._seen = came
 
     def _end_shard(self) -> None:
         if self._file is None:
             return
         shard = self._file.finish()
         self._file = None
-        if self._structure is not None:
-            self.manifest = self.manifest.with_elements(self._structure, self._seen)
+        if self._declared is None and self._seen is not None:
+            self.manifest = self.manifest.with_elements(self._seen)
         self.manifest = replace(self.manifest, shards=(*self.manifest.shards, shard))
         self.manifest.save(self._folder)

@@ -45,7 +45,7 @@ class SavedManifest:
     structure: Any = "leaf"
     """Of the elements, as plain data."""
     leaves: list[Any] | None = None
-    """The specs of their leaves, as plain data; None where elements have nothing in common."""
+    """The specs of their leaves, as plain data; None where no element has come that tells."""
     state: str = WRITING
     shards: tuple[SavedShard, ...] = ()
 
@@ -72,10 +72,9 @@ class SavedManifest:
         structure = self.found_structure()
         return None if self.leaves is None else Spec(structure, leaves_of_said(self.leaves, structure))
 
-    def with_elements(self, structure: Structure, spec: Spec | None) -> SavedManifest:
+    def with_elements(self, spec: Spec) -> SavedManifest:
         """With what is known of the elements; `NotSaved` where such elements cannot be saved."""
-        leaves = None if spec is None else said_of_leaves(spec)
-        return replace(self, structure=said_of_structure(structure), leaves=leaves)
+        return replace(self, structure=said_of_structure(spec.structure), leaves=said_of_leaves(spec))
 
     def save(self, folder: Path) -> None:
         """Publish it, all at once."""

@@ -120,16 +120,13 @@ class Blocks:
         self._empty = empty
         self._most = min(BLOCK_BYTES, block_bytes)
         self._parts: list[Block] = []
-        self._kinds: tuple[Any, ...] = ()
+        self._kinds: list[tuple[Any, ...]] | None = None
         self._bytes = 0
 
     def add(self, block: Block) -> None:
         """Take more rows."""
         block = without_objects(block)
-        kinds = tuple(_kind(column) for column in block.columns)
-        if kinds != self._kinds:
-            self.flush()
-            self._kinds = kinds
+        self._check(block)
         at, one = 0, max(1, -(-block.nbytes // block.rows))
         while at < block.rows:
             stop = min(block.rows, at + max(1, (self._most - self._bytes) // one))
@@ -141,6 +138,15 @@ class Blocks:
                 self.flush()
         if len(self._parts) >= CRUMBS:
             self._parts = [concat(self._parts, self._empty)]
+
+    def _check(self, block: Block) -> None:
+        """Whether rows are like those before. Within a block they are: no stream may depend on its blocks."""
+        kinds = [_kind(column) for column in block.columns]
+        if self._kinds is None:
+            self._kinds = kinds
+        for path, mine, its in zip(block.structure.paths(), self._kinds, kinds, strict=True):
+            if mine != its:
+                raise NotSaved(no_objects(f"element{path}", f"values of several types, {mine} and {its}"))
 
     def flush(self) -> None:
         """Hand over what there is."""
@@ -171,10 +177,10 @@ def without_objects(block: Block) -> Block:
 
 
 def _kind(column: Column) -> tuple[Any, ...]:
-    """What columns have in common that can be joined to one without objects."""
+    """What columns have in common that can be joined to one without objects: dtype, and rank or shape."""
     if isinstance(column, DenseColumn):
-        return "array", column.array.dtype, column.array.ndim - 1
+        return str(column.array.dtype), column.array.ndim - 1
     if isinstance(column, RaggedColumn):
-        return "array", column.values.dtype, column.shapes.shape[1]
+        return str(column.values.dtype), column.shapes.shape[1]
     assert isinstance(column, BytesColumn)
-    return "bytes", column.text, column.shape
+    return "str" if column.text else "bytes", column.shape

@@ -64,7 +64,16 @@ def _put_list(out: Any, place: int, row: int, key: int, at: int, end: int) -> tu
 
 @njit(FOUR(ROWS, I8, I8, I8, I8, I8, I8, I8, I8, I8), nogil=True, cache=True)
 def _record(
-    out: Any, place: int, row: int, at: int, end: int, keys: int, bounds: int, number: int, guesses: int, most: int
+    out: Any,
+    place: int,
+    row: int,
+    at: int,
+    end: int,
+    keys: int,
+    bounds: int,
+    number: int,
+    guesses: int,
+    most: int,
 ) -> tuple[int, int, int, int]:
     """All entries of one record: the position after it, the next place, and a new key if one came."""
     seen = 0

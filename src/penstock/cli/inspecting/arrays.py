@@ -1,0 +1,129 @@
+"""NumPy's files: the arrays, their dtypes, shapes and ranges, and whether all of them can be read."""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from penstock.cli.inspecting.findings import Column, FileFound, Finding, wider
+from penstock.cli.inspecting.looking import Looking, open_file
+from penstock.cli.inspecting.recognise import Kind
+from penstock.cli.inspecting.values import show
+from penstock.io.formats.npy import FormatError, Lying, arrays_in
+from penstock.io.formats.stored_source import StoredSource
+from penstock.io.stores.stored import Stored
+
+PIECE = 1 << 20
+
+
+def inspect(path: str, kind: Kind, looking: Looking) -> Finding:
+    """What is in an `.npy` or `.npz` file."""
+    found = Finding(path, "NumPy", unit="row", compression=kind.compression)
+    stored = open_file(path, looking.progress)
+    try:
+        try:
+            arrays = arrays_in(stored)
+        except FormatError as error:
+            found.wrong(path, error.offset, str(error))
+            arrays = []
+        lengths = {one.shape[:1] for one in arrays}
+        rows = next(iter(lengths))[0] if len(lengths) == 1 and () not in lengths else None
+        for array in arrays:
+            _look(found, stored, array, rows, looking)
+        found.records = rows
+        if rows is not None and looking.records is not None and looking.records < rows:
+            found.records, found.whole = looking.records, False
+        found.details["kind"] = "archive of arrays" if stored.read(0, 2) == b"PK" else "one array"
+        found.details["data_bytes"] = sum(array.nbytes for array in arrays)
+        found.files = [FileFound(path, stored.size, rows, found.damaged)]
+    finally:
+        stored.close()
+    return found
+
+
+def _look(found: Finding, stored: Stored, array: Lying, rows: int | None, looking: Looking) -> None:
+    column = Column(
+        array.name or "(array)", str(array.dtype), shape=array.shape if rows is None else array.shape[1:]
+    )
+    found.columns.append(column)
+    row_bytes = array.nbytes // max(array.shape[0], 1) if array.shape else array.nbytes
+    size = array.nbytes
+    if looking.records is not None and rows is not None and not array.fortran:
+        size = min(size, looking.records * row_bytes)
+    place = array.offset
+    try:
+        for number, items in enumerate(_items(stored, array, size)):
+            _widen(column, items)
+            if number == 0 and rows is not None and not array.fortran:
+                _sample(found, column.name, array, items, looking.samples)
+    except FormatError as error:
+        found.wrong(found.path, error.offset, str(error))
+    except (zipfile.BadZipFile, zlib.error, EOFError, ValueError) as error:
+        found.wrong(
+            found.path, _member(stored, array, place), f"the array {column.name!r} cannot be read: {error}"
+        )
+
+
+def _member(stored: Stored, array: Lying, place: int) -> int:
+    """Where the member of an archive begins that an array is."""
+    try:
+        return zipfile.ZipFile(StoredSource(stored)).getinfo(f"{array.name}.npy").header_offset
+    except (zipfile.BadZipFile, KeyError):
+        return place
+
+
+def _items(stored: Stored, array: Lying, size: int) -> Iterator[Any]:
+    """The items of an array, a piece at a time, in the order in which they lie."""
+    if not array.dtype.itemsize or not size:
+        return
+    step = max(PIECE // array.dtype.itemsize, 1) * array.dtype.itemsize
+    if stored.read(0, 2) != b"PK":
+        for at in range(0, size, step):
+            data = stored.read(array.offset + at, min(step, size - at))
+            if len(data) < min(step, size - at):
+                raise FormatError("the file is cut off", array.offset + at + len(data))
+            yield np.frombuffer(data, array.dtype)
+        return
+    with zipfile.ZipFile(StoredSource(stored)) as archive, archive.open(f"{array.name}.npy") as member:
+        header = array.offset if array.packed else _header(stored, archive, array)
+        member.read(header)
+        for at in range(0, size, step):
+            yield np.frombuffer(member.read(min(step, size - at)), array.dtype)
+        if size == array.nbytes:
+            member.read()  # to its end, where its checksum is compared
+
+
+def _header(stored: Stored, archive: zipfile.ZipFile, array: Lying) -> int:
+    start = archive.getinfo(f"{array.name}.npy").header_offset
+    local = stored.read(start, 30)
+    return (
+        array.offset
+        - start
+        - 30
+        - int.from_bytes(local[26:28], "little")
+        - int.from_bytes(local[28:30], "little")
+    )
+
+
+def _widen(column: Column, items: Any) -> None:
+    if items.dtype.kind in "iuf" and len(items):
+        good = items[~np.isnan(items)] if items.dtype.kind == "f" else items
+        if len(good) < len(items):
+            column.looks_like = "has NaN"
+        if len(good):
+            column.range = wider(column.range, (good.min().item(), good.max().item()))
+    elif items.dtype.kind == "b":
+        column.range = wider(column.range, (bool(items.min()), bool(items.max())))
+
+
+def _sample(found: Finding, name: str, array: Lying, items: Any, samples: int) -> None:
+    width = max(int(np.prod(array.shape[1:], dtype=np.int64)), 1)
+    for row in range(min(samples, len(items) // width)):
+        if len(found.samples) <= row:
+            found.samples.append({})
+        value = items[row * width : (row + 1) * width].reshape(array.shape[1:])
+        found.samples[row][name] = show(value if value.ndim else value.item())
