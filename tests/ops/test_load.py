@@ -139,7 +139,9 @@ class TestLoad(OpContract):
         assert len(sums) == 2 * once
 
     def test_given_no_saved_dataset_then_declaring_says_what_to_do(self, tmp_path: Path) -> None:
-        with pytest.raises(ArgumentError, match=r"load at .*test_load.py:\d+: .*has no manifest.json.*ds.save"):
+        with pytest.raises(
+            ArgumentError, match=r"load at .*test_load.py:\d+: .*has no manifest.json.*ds.save"
+        ):
             ps.Dataset.load(tmp_path)
         with pytest.raises(ArgumentTypeError, match=r"load\(directory=\) at .*expected the path of a folder"):
             ps.Dataset.load(3)

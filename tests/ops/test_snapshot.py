@@ -139,7 +139,8 @@ class TestSnapshot(OpContract):
         drain(numbers(tmp_path / "s"))
         before = files(tmp_path / "s")
         with pytest.raises(
-            ArgumentError, match=r"snapshot at .*: the folder .* has range\(20\) where this one has range\(21\)"
+            ArgumentError,
+            match=r"snapshot at .*: the folder .* has range\(20\) where this one has range\(21\)",
         ):
             list(numbers(tmp_path / "s", 21))
         assert files(tmp_path / "s") == before
@@ -179,7 +180,9 @@ class TestSnapshot(OpContract):
         data = bytearray(path.read_bytes())
         data[129] ^= 1
         path.write_bytes(data)
-        with pytest.raises(DataError, match=r"does not match its checksum.*Delete the folder .*written again"):
+        with pytest.raises(
+            DataError, match=r"does not match its checksum.*Delete the folder .*written again"
+        ):
             list(ds)
         shutil.rmtree(tmp_path / "s")
         assert len(drain(ds)) == 20
@@ -204,7 +207,9 @@ class TestSnapshot(OpContract):
     @pytest.mark.parametrize("known", [True, False])
     def test_given_objects_then_the_error_says_what_to_map_to(self, known: bool, tmp_path: Path) -> None:
         ds = ps.Dataset.range(4).window(2) if known else ps.Dataset.from_generator(lambda: iter([None, 3]))
-        with pytest.raises(ArgumentTypeError, match=r"snapshot at .*which cannot be saved. Map it to numbers"):
+        with pytest.raises(
+            ArgumentTypeError, match=r"snapshot at .*which cannot be saved. Map it to numbers"
+        ):
             list(ds.snapshot(tmp_path / "s"))
         assert files(tmp_path / "s") == []
 

@@ -58,9 +58,7 @@ def test_given_blocks_of_several_layouts_then_each_comes_back_as_views_of_the_fi
 
 def test_given_any_file_then_every_buffer_begins_at_a_multiple_of_64_bytes(tmp_path: Path) -> None:
     elements = list(every_kind(30))
-    file = opened(
-        written(tmp_path, block_of(structure_of(elements[0]), elements)), structure_of(elements[0])
-    )
+    file = opened(written(tmp_path, block_of(structure_of(elements[0]), elements)), structure_of(elements[0]))
     start = int(file.index.starts[0]) + BLOCK.size
     places = file.index.places(0)
     assert len(places) == 9 + 3 * 2 + 3 + 1  # dense, bytes and ragged columns, and the end
