@@ -128,7 +128,7 @@ class Parallel(Running):
                 self._stop.check()
                 if self._ended:
                     return None
-                free = not self._taking and len(self._line) < max(2, self._calls)
+                free = not self._taking and len(self._line) <= self._calls
                 if free and (not wait or self._op.side_by_side):
                     work = self._place()
                     if work is not None:
