@@ -17,17 +17,24 @@ PACKAGE = ROOT / "src" / "penstock"
 WITHIN_A_TIER = {("options", "errors")}
 """Rooms of one tier know nothing of each other, with these exceptions."""
 FOREIGN = (
+    "adbc_driver_manager",
+    "array_record",
+    "cv2",
+    "fsspec",
     "grain",
     "jax",
     "keras",
     "llvmlite",
     "numba",
     "pandas",
+    "pyarrow",
     "ray",
     "scipy",
+    "simplejpeg",
     "sklearn",
     "tensorflow",
     "torch",
+    "zstandard",
 )
 
 

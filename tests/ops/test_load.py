@@ -21,7 +21,9 @@ import penstock as ps
 from contract.op_contract import OpContract, descriptors, drain, same
 from contract.saved_rows import Point, every_kind
 from contract.streams import FAILED, events
+from penstock.blocks.structure import structure_of
 from penstock.errors import ArgumentError, ArgumentTypeError
+from penstock.io.formats.saved_file import Checked, SavedFile
 
 FOLDER = Path(tempfile.mkdtemp(prefix="penstock-load-"))
 atexit.register(shutil.rmtree, FOLDER, ignore_errors=True)
@@ -43,6 +45,17 @@ def numbers() -> str:
     return saved("numbers", lambda: ps.Dataset.range(250), shard_bytes="1KiB")
 
 
+def widths() -> ps.Dataset:
+    return ps.Dataset.range(200).map(
+        lambda i: {"i": i, "x": np.full(int(i) // 60, i), "t": "t" * (int(i) % 9)}
+    )
+
+
+def layouts() -> str:
+    """Rows of one width in some blocks, and of several in others."""
+    return saved("layouts", lambda: widths().with_options(ps.Options(block_rows=10)), shard_bytes="2KiB")
+
+
 class TestLoad(OpContract):
     @staticmethod
     def cases() -> Mapping[str, Callable[[], ps.Dataset]]:
@@ -52,6 +65,8 @@ class TestLoad(OpContract):
             "unverified": lambda: ps.Dataset.load(kinds(), verify=False),
             "shuffled": lambda: ps.Dataset.load(kinds()).shuffle(50),
             "shuffled whole": lambda: ps.Dataset.load(kinds()).shuffle(),
+            "several layouts": lambda: ps.Dataset.load(layouts()),
+            "several layouts, shuffled": lambda: ps.Dataset.load(layouts()).shuffle(),
             "sharded": lambda: ps.Dataset.load(kinds()).shard(3, 1),
             "empty": lambda: ps.Dataset.load(saved("empty", lambda: ps.Dataset.range(0))),
             "batches": lambda: ps.Dataset.load(numbers()).batch(7),
@@ -72,6 +87,19 @@ class TestLoad(OpContract):
         ds = ps.Dataset.load(kinds()).shuffle(seed=3)
         assert "reorders row numbers of load" in str(ds.explain())
         assert same(drain(ds, memory=memory), [rows[i] for i in order])
+
+    @pytest.mark.parametrize("memory", ["1MiB", "64MiB"])
+    def test_given_blocks_of_several_layouts_then_rows_come_by_number_too(self, memory: str) -> None:
+        rows = drain(widths())
+        assert same(drain(ps.Dataset.load(layouts())), rows)
+        for element in drain(ps.Dataset.load(layouts()).shuffle(seed=1), memory=memory):
+            assert same(element, rows[element["i"]])
+        found = set()
+        for path in Path(layouts()).glob("*.blocks"):
+            file = SavedFile(path, structure_of(rows[0]), Checked(), verify=True)
+            found |= {layout[1].kind for layout in file.index.layouts}
+            file.close()
+        assert found == {"dense", "ragged"}
 
     def test_when_declared_then_the_spec_and_the_length_are_known(self) -> None:
         ds = ps.Dataset.load(kinds())
@@ -122,8 +150,6 @@ class TestLoad(OpContract):
     def test_given_a_block_that_was_checked_then_it_is_not_summed_again(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        from penstock.io.formats.saved_file import SavedFile
-
         sums: list[int] = []
         real = SavedFile._sum
         monkeypatch.setattr(SavedFile, "_sum", lambda self, number: sums.append(number) or real(self, number))

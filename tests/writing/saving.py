@@ -1,7 +1,8 @@
 """Run in a process of its own: saves a dataset, and is killed on the way, or runs into a limit.
 
-`python saving.py FOLDER WHEN`, where WHEN is `element:7` (when that element is made), `before:3` or `after:3` (the
-third time that a file is published), or `limit:5000` (no file may be larger than that; prints the error).
+`python saving.py FOLDER WHEN`, where WHEN is `element:7` (when that element is made), `before:3` or `after:3`
+(the third time that a file is published), or `limit:5000` (no file may be larger than that; prints the
+error).
 """
 
 from __future__ import annotations

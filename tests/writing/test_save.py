@@ -107,7 +107,7 @@ def test_given_a_disk_that_fails_at_any_publication_then_the_same_call_goes_on(
         publish(self)
 
     monkeypatch.setattr(LocalWriting, "_publish", fail_once)
-    with pytest.raises(StoreError, match="No space left on device.*Make room"):
+    with pytest.raises(StoreError, match=r"No space left on device.*Make room"):
         saving.save(str(tmp_path))
     assert not list(tmp_path.glob(".*"))
     saving.save(str(tmp_path))

@@ -21,6 +21,7 @@ from penstock.graph.site import user_site
 from penstock.io.formats.saved import SavedError
 from penstock.io.formats.saved_file import Checked, SavedFile
 from penstock.io.formats.saved_gather import Gather
+from penstock.io.formats.saved_kept import KeptBuffers
 from penstock.io.formats.saved_manifest import COMPLETE, SavedManifest, load_manifest
 from penstock.kernels.spans import offsets_of
 
@@ -176,17 +177,34 @@ class RunningLoad(Running):
         account, total = self._context.account, self._manifest.bytes
         resident = total <= self._context.ledger.budget // SHARE and account.request(total)
         self._reserved = total if resident else 0
+        kept = KeptBuffers(self._request)
         firsts = offsets_of(np.array([shard.rows for shard in self._manifest.shards], np.int64))
-        return Gather(self._kept_open, firsts, self._structure, self._context.empty, resident=resident)
+        return Gather(self._kept_open, firsts, self._structure, self._context.empty, kept, resident=resident)
+
+    def _request(self, size: int) -> bool:
+        """Reserve room for what is kept in memory of the files."""
+        if self._reserved + size > self._context.ledger.budget // SHARE:
+            return False
+        granted = self._context.account.request(size)
+        self._reserved += size if granted else 0
+        return granted
 
     def _kept_open(self, number: int) -> SavedFile:
         file = self._open.get(number)
         if file is None:
-            file = self._open[number] = self._opened(number)
-            if len(self._open) > OPEN:
-                self._open.popitem(last=False)[1].close()
+            file = self._opened(number)
+            while self._open and (len(self._open) >= OPEN or not self._request(file.index.table.nbytes)):
+                self._close_oldest()
+            self._open[number] = file
         self._open.move_to_end(number)
         return file
+
+    def _close_oldest(self) -> None:
+        file = self._open.popitem(last=False)[1]
+        size = min(file.index.table.nbytes, self._reserved)
+        self._reserved -= size
+        self._context.account.release(size)
+        file.close()
 
     def _opened(self, number: int) -> SavedFile:
         path, shard = self._path(number), self._manifest.shards[number]

@@ -13,11 +13,14 @@ from penstock.cli.inspecting.findings import Column, FileFound, Finding, wider
 from penstock.cli.inspecting.looking import Looking, open_file
 from penstock.cli.inspecting.recognise import Kind
 from penstock.cli.inspecting.values import show
-from penstock.io.formats.npy import FormatError, Lying, arrays_in
+from penstock.io.formats.npy import FormatError, Lying, arrays_in, header_of
 from penstock.io.formats.stored_source import StoredSource
 from penstock.io.stores.stored import Stored
 
 PIECE = 1 << 20
+LONGEST = 4 << 10
+"""So many bytes are read for a header."""
+DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, ValueError)
 
 
 def inspect(path: str, kind: Kind, looking: Looking) -> Finding:
@@ -25,11 +28,7 @@ def inspect(path: str, kind: Kind, looking: Looking) -> Finding:
     found = Finding(path, "NumPy", unit="row", compression=kind.compression)
     stored = open_file(path, looking.progress)
     try:
-        try:
-            arrays = arrays_in(stored)
-        except FormatError as error:
-            found.wrong(path, error.offset, str(error))
-            arrays = []
+        arrays = _arrays(found, stored)
         lengths = {one.shape[:1] for one in arrays}
         rows = next(iter(lengths))[0] if len(lengths) == 1 and () not in lengths else None
         for array in arrays:
@@ -45,6 +44,31 @@ def inspect(path: str, kind: Kind, looking: Looking) -> Finding:
     return found
 
 
+def _arrays(found: Finding, stored: Stored) -> list[Lying]:
+    """The arrays whose headers can be read; those of an archive as its members unpack."""
+    try:
+        if stored.read(0, 2) != b"PK":
+            return arrays_in(stored)
+        archive = zipfile.ZipFile(StoredSource(stored))
+    except FormatError as error:
+        found.wrong(found.path, error.offset, str(error))
+        return []
+    except zipfile.BadZipFile as error:
+        found.wrong(found.path, stored.size, f"the list of members at the end cannot be read: {error}")
+        return []
+    arrays = []
+    for member in archive.infolist():
+        if not member.filename.endswith(".npy"):
+            continue
+        name = member.filename.removesuffix(".npy")
+        try:
+            with archive.open(member) as file:
+                arrays.append(header_of(file.read(LONGEST), name))
+        except DAMAGE as error:
+            found.wrong(found.path, member.header_offset, f"the array {name!r} cannot be read: {error}")
+    return arrays
+
+
 def _look(found: Finding, stored: Stored, array: Lying, rows: int | None, looking: Looking) -> None:
     column = Column(
         array.name or "(array)", str(array.dtype), shape=array.shape if rows is None else array.shape[1:]
@@ -54,7 +78,6 @@ def _look(found: Finding, stored: Stored, array: Lying, rows: int | None, lookin
     size = array.nbytes
     if looking.records is not None and rows is not None and not array.fortran:
         size = min(size, looking.records * row_bytes)
-    place = array.offset
     try:
         for number, items in enumerate(_items(stored, array, size)):
             _widen(column, items)
@@ -62,18 +85,17 @@ def _look(found: Finding, stored: Stored, array: Lying, rows: int | None, lookin
                 _sample(found, column.name, array, items, looking.samples)
     except FormatError as error:
         found.wrong(found.path, error.offset, str(error))
-    except (zipfile.BadZipFile, zlib.error, EOFError, ValueError) as error:
-        found.wrong(
-            found.path, _member(stored, array, place), f"the array {column.name!r} cannot be read: {error}"
-        )
+    except DAMAGE as error:
+        place = _member(stored, array)
+        found.wrong(found.path, place, f"the array {column.name!r} cannot be read: {error}")
 
 
-def _member(stored: Stored, array: Lying, place: int) -> int:
+def _member(stored: Stored, array: Lying) -> int:
     """Where the member of an archive begins that an array is."""
     try:
         return zipfile.ZipFile(StoredSource(stored)).getinfo(f"{array.name}.npy").header_offset
     except (zipfile.BadZipFile, KeyError):
-        return place
+        return 0
 
 
 def _items(stored: Stored, array: Lying, size: int) -> Iterator[Any]:
@@ -89,24 +111,11 @@ def _items(stored: Stored, array: Lying, size: int) -> Iterator[Any]:
             yield np.frombuffer(data, array.dtype)
         return
     with zipfile.ZipFile(StoredSource(stored)) as archive, archive.open(f"{array.name}.npy") as member:
-        header = array.offset if array.packed else _header(stored, archive, array)
-        member.read(header)
+        member.read(array.offset)
         for at in range(0, size, step):
             yield np.frombuffer(member.read(min(step, size - at)), array.dtype)
         if size == array.nbytes:
             member.read()  # to its end, where its checksum is compared
-
-
-def _header(stored: Stored, archive: zipfile.ZipFile, array: Lying) -> int:
-    start = archive.getinfo(f"{array.name}.npy").header_offset
-    local = stored.read(start, 30)
-    return (
-        array.offset
-        - start
-        - 30
-        - int.from_bytes(local[26:28], "little")
-        - int.from_bytes(local[28:30], "little")
-    )
 
 
 def _widen(column: Column, items: Any) -> None:

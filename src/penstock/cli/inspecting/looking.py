@@ -23,7 +23,7 @@ class Progress:
     """A line on the terminal that says how far it is; nothing where there is no terminal."""
 
     shown: bool = field(default_factory=lambda: sys.stderr.isatty())
-    _began: float = field(default_factory=time.monotonic)
+    _began: float = field(default_factory=lambda: time.monotonic())
     _last: float = 0.0
     _wrote: bool = False
 

@@ -46,7 +46,8 @@ WIDEST = 1 << 16
 """More buffers than any block has."""
 
 MOST_ROWS = 1 << 40
-"""More rows than any block has."""
+"""More rows than any block has, and more bytes than any row."""
+MOST_AXES = 60
 
 Numbers = NDArray[np.int64]
 BUFFERS = {"dense": 1, "bytes": 2, "ragged": 3}
@@ -121,6 +122,11 @@ class ColumnLayout:
         kind, dtype, shape = said
         sizes = tuple(None if size is None else int(size) for size in shape)
         layout = cls(str(kind), dtype_of(dtype), sizes)
+        if (
+            len(sizes) > MOST_AXES
+            or math.prod(size or 1 for size in sizes) * layout.dtype.itemsize >= MOST_ROWS
+        ):
+            raise ValueError(f"{said!r} is larger than any row")
         ragged = kind == "ragged"
         if kind not in BUFFERS or any((size is None) != ragged or (size or 0) < 0 for size in sizes):
             raise ValueError(f"{said!r} is no column")

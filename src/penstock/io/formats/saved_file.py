@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from penstock.blocks.block import Block
 from penstock.blocks.pack import unpack, unpack_views
 from penstock.blocks.structure import Structure
+from penstock.errors import StoreError
 from penstock.io.formats.saved import (
     BLOCK,
     HEAD,
@@ -133,7 +134,10 @@ class SavedFile:
     def mapped(self) -> Bytes:
         """All of the file, mapped until it is closed."""
         if self._mapped is None:
-            self._mapped = self._stored.map(0, self._stored.size)
+            try:
+                self._mapped = self._stored.map(0, self._stored.size)
+            except OSError as error:
+                raise StoreError.of(error, self.path) from error
         return self._mapped
 
     def check(self, number: int) -> None:

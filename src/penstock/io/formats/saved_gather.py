@@ -16,6 +16,7 @@ from penstock.blocks.columns import BytesColumn, Column, DenseColumn, RaggedColu
 from penstock.blocks.structure import Structure
 from penstock.io.formats.saved import BLOCK, BUFFERS, FIXED, ColumnLayout, Layout
 from penstock.io.formats.saved_file import SavedFile
+from penstock.io.formats.saved_kept import KeptBuffers
 from penstock.kernels.spans import Empty, offsets_of, scatter_spans
 from penstock.memory.mapped import Bytes
 
@@ -56,6 +57,7 @@ class Gather:
         firsts: Index,
         structure: Structure,
         empty: Empty,
+        kept: KeptBuffers,
         *,
         resident: bool,
     ) -> None:
@@ -63,6 +65,7 @@ class Gather:
         self._firsts = firsts
         self._structure = structure
         self._empty = empty
+        self._kept = kept
         self._resident = resident
 
     def gather(self, index: Index, most: int) -> Block:
@@ -160,18 +163,26 @@ class Gather:
         step = out.nbytes // rows
         if step:
             for part in parts:
-                lengths = np.full(len(part.rows), step, np.int64)
-                self._copy(part.file, part.starts(at, step), lengths, _flat(out), part.places * step)
+                self._items(part, at, step, 0, _flat(out), part.places * step)
         return out
 
     def _ends(self, column: ColumnLayout, part: Part, at: int) -> Index:
         """For each row the offsets of its strings, and where the last one ends."""
         width = column.width if column.kind == "bytes" else 1
         out = np.empty((len(part.rows), width + 1), np.int64)
-        lengths = np.full(len(part.rows), 8 * (width + 1), np.int64)
         goals = np.arange(len(part.rows)) * (8 * (width + 1))
-        self._copy(part.file, part.starts(at + 1, 8 * width), lengths, _flat(out), goals)
+        self._items(part, at + 1, 8 * width, 8, _flat(out), goals)
         return out
+
+    def _items(self, part: Part, buffer: int, step: int, more: int, out: Bytes, places: Index) -> None:
+        """Copy items from a buffer that has `step` bytes a row, and each with `more` bytes after it."""
+        lengths = np.full(len(part.rows), step + more, np.int64)
+        kept = None if self._resident else self._kept.of(part.file, buffer, step, more)
+        if kept is None:
+            self._copy(part.file, part.starts(buffer, step), lengths, out, places)
+        else:
+            values, begins = kept
+            scatter_spans(out, places, values, begins[part.blocks] + part.rows * step, lengths)
 
     def _copy(self, file: SavedFile, starts: Index, lengths: Index, out: Bytes, places: Index) -> None:
         """Copy spans of a file that are in order, each to its place."""

@@ -122,7 +122,7 @@ def leaves_of_said(said: list[Any], structure: Structure) -> list[TensorSpec]:
 def no_objects(where: str, what: str) -> str:
     """Why a leaf cannot be saved, and what to do."""
     return (
-        f"{where} has {what}, which cannot be saved. Map it to numbers, arrays, bytes or str: what is missing "
-        f"to a number or b'', a ragged batch to (x.flat_values, x.row_splits), strings of several shapes to "
-        f"one string or to arrays of one shape, any other object to pickle.dumps(x)"
+        f"{where} has {what}, which cannot be saved. Map it to numbers, arrays, bytes or str: a lack of "
+        f"value to a number or b'', a ragged batch to (x.flat_values, x.row_splits), strings of several "
+        f"shapes to one string or to arrays of one shape, any other object to pickle.dumps(x)"
     )
