@@ -146,6 +146,12 @@ def test_given_a_folder_written_as_tfrecord_then_it_is_held_to_its_manifest(tmp_
         "complete",
     )
     assert "'grid': ps.io.FixedLenFeature([2, 3], \"float32\")" in found.code
+    manifest = folder / "manifest.json"
+    said = manifest.read_text()
+    manifest.write_text(said.replace('"records": 25', '"records": 26', 1))
+    (damage,) = look_one(folder).damage
+    assert "expected 26 records, as the manifest says, got 25" in damage.what
+    manifest.write_text(said)
     files = sorted(folder.glob("*.tfrecord"))
     files[0].write_bytes(files[1].read_bytes())
     files[1].unlink()

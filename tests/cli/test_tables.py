@@ -171,6 +171,17 @@ def test_given_a_damaged_array_in_an_archive_then_its_place_is_told(tmp_path: Pa
     assert by_name(found)["a"].range == (0, 4999)
 
 
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+def test_given_an_array_that_unpacks_to_others_than_were_packed_then_it_is_damage(
+    tmp_path: Path, save: Any
+) -> None:
+    path = tmp_path / "x.npz"
+    save(path, a=np.arange(300_000))
+    flip(path, path.read_bytes().rindex(b"PK\x01\x02") + 16)  # the checksum of the member
+    found = look_one(path)
+    assert (found.damaged, "'a'" in found.damage[0].what) == (1, True)
+
+
 def test_given_an_array_that_is_cut_off_then_it_says_where(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", np.arange(1000))
     cut(tmp_path / "x.npy", 500)

@@ -239,6 +239,16 @@ def test_given_several_files_then_they_are_told_of_together(tmp_path: Path) -> N
         assert by_name(found)["id"].range == (0, 8)
 
 
+def test_given_files_that_differ_then_ranges_are_over_all_of_them(tmp_path: Path) -> None:
+    for name, x in {"a": [5, 6, 7], "b": [-1], "c": [0, 0]}.items():
+        strings = [b"s" * abs(x[0])]
+        record = ps.io.serialize_example({"x": x, "s": strings, "f": [x[0] / 2]})
+        (tmp_path / f"{name}.tfrecord").write_bytes(framed(record))
+    columns = by_name(look_one(tmp_path))
+    assert (columns["x"].values, columns["x"].range, columns["x"].present) == ((1, 3), (-1, 7), 3)
+    assert (columns["s"].bytes, columns["f"].range) == ((0, 5), (-0.5, 2.5))
+
+
 def test_given_an_empty_file_with_a_name_then_it_has_no_records(tmp_path: Path) -> None:
     (tmp_path / "a.tfrecord").touch()
     found = look_one(tmp_path / "a.tfrecord")

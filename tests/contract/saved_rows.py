@@ -30,6 +30,7 @@ def rows(count: int) -> Iterator[dict[str, Any]]:
             "words": np.array([f"w{i}", "", "x" * (i % 5)], object),
             "ragged": random.integers(0, 99, (i % 3, 2), dtype=np.uint16),
             "dense": random.random((2, 3)),
+            "wide": random.random(15),
             "none": np.zeros((2, 0), np.int8),
             "record": np.array([(i, i / 2)], [("a", "i4"), ("b", "f8")]),
         }

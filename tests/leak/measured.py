@@ -47,10 +47,6 @@ def two_megabytes(count: int) -> Any:
         yield np.full(2 * MIB, i, np.uint8)
 
 
-def prefetched(_: Any) -> ps.Dataset:
-    return ps.Dataset.from_generator(two_megabytes, args=(20,)).prefetch(4)
-
-
 def made_in_the_run(i: Any) -> ps.Dataset:
     return ps.Dataset.from_tensor_slices(np.full((64, 1 << 16), i, np.uint8))
 
@@ -72,7 +68,6 @@ PIPELINES = {
         ps.Dataset.range(count).map(lambda i: bytes([i % 256]) * (128 << 10)).batch(32).shuffle(20)
     ),
     "large arrays": lambda count: ps.Dataset.from_generator(large_arrays, args=(count,)).map(lambda x: x + 1),
-    "interleave prefetched": lambda count: ps.Dataset.range(count).interleave(prefetched, cycle_length=16),
     "interleave made": lambda count: ps.Dataset.range(count).interleave(made_in_the_run, cycle_length=8),
     "prefetch after shuffle": lambda count: from_generator(count).shuffle(500).batch(8).prefetch(8),
 }

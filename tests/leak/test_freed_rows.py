@@ -16,8 +16,6 @@ SLACK = 24
     [
         ("shuffle batches of bytes", 1000, 64),
         ("large arrays", 20, 64),
-        ("interleave prefetched", 48, 64),
-        ("interleave prefetched", 32, 256),
         ("interleave made", 60, 40),
     ],
 )

@@ -78,7 +78,7 @@ class TestLoad(OpContract):
         assert same(drain(ps.Dataset.load(kinds()), memory="64KiB"), expected)  # in parts of blocks
         assert isinstance(expected[0]["when"], Point)
 
-    @pytest.mark.parametrize("memory", ["1MiB", "64MiB"])
+    @pytest.mark.parametrize("memory", ["50KiB", "200KiB", "64MiB"])
     def test_when_shuffled_then_the_order_is_that_over_arrays_and_only_numbers_are_kept(
         self, memory: str
     ) -> None:
@@ -88,7 +88,7 @@ class TestLoad(OpContract):
         assert "reorders row numbers of load" in str(ds.explain())
         assert same(drain(ds, memory=memory), [rows[i] for i in order])
 
-    @pytest.mark.parametrize("memory", ["1MiB", "64MiB"])
+    @pytest.mark.parametrize("memory", ["50KiB", "200KiB", "64MiB"])
     def test_given_blocks_of_several_layouts_then_rows_come_by_number_too(self, memory: str) -> None:
         rows = drain(widths())
         assert same(drain(ps.Dataset.load(layouts())), rows)
@@ -100,6 +100,20 @@ class TestLoad(OpContract):
             found |= {layout[1].kind for layout in file.index.layouts}
             file.close()
         assert found == {"dense", "ragged"}
+
+    def test_given_more_files_than_may_be_open_then_rows_come_by_number_all_the_same(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("penstock.io.formats.saved_gather.FILES", 2)
+        monkeypatch.setattr("penstock.ops.parts.saved_files.OPEN", 2)
+        assert len(list(Path(kinds()).glob("*.blocks"))) > 5
+        rows = list(every_kind())
+        before = descriptors()
+        for memory in ("50KiB", "64MiB"):
+            with ps.Dataset.load(kinds()).shuffle(seed=3).iterate(memory=memory) as it:
+                for element in it:
+                    assert same(element, rows[element["number"]])
+                    assert descriptors() <= before + 2
 
     def test_when_declared_then_the_spec_and_the_length_are_known(self) -> None:
         ds = ps.Dataset.load(kinds())

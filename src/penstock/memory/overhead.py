@@ -9,22 +9,12 @@ from __future__ import annotations
 
 import ctypes
 import mmap
-import threading
 from pathlib import Path
-
-import numpy as np
 
 ALLOWED = 8 << 20
 """So many freed bytes may be kept beside a full budget, and after the run."""
 MOST_STEP = 16 << 20
 STATM = Path("/proc/self/statm")
-M_TRIM_THRESHOLD = -1
-SHORT_END, LONG_END = 128 << 10, 32 << 20
-"""The free bytes at the end of a heap that the C library may keep: as it begins, and as it may come to be
-when large arrays have been freed. Who sets the number sets it for the process, so it is set back."""
-TOUCH = 96 << 10
-"""Freeing so many bytes makes the C library look at the end of a heap."""
-HEAPS = 64
 
 
 class Overhead:
@@ -36,7 +26,6 @@ class Overhead:
         self._budget = budget
         self._other: int | None = None
         """What the process has that is not the run's, as far as is known."""
-        self._set = False
 
     def look(self, held: int, lent: int) -> None:
         """See how much memory the process has, while the ledger counts `held` and `lent` bytes."""
@@ -49,22 +38,14 @@ class Overhead:
         return_free_memory()
         beside = self._beside(held + lent)
         if beside > most:
-            # Trimming leaves out the free end of every heap but the first thread's.
-            _keep_ends(SHORT_END)
-            self._set = True
-            # What is there all the same is not asked for again and again.
+            # What is there all the same is the user's, or the free end of another thread's heap, which
+            # trimming leaves out: it is not asked for again and again.
             self._other = beside
 
     def end(self, held: int, lent: int) -> None:
-        """The run is over: have back what was freed, the ends of the heaps of its threads too."""
+        """The run is over: have back what was freed."""
         if self._other is not None and self._beside(held + lent) > self._other + ALLOWED:
             return_free_memory()
-            if self._beside(held + lent) > self._other + ALLOWED:
-                _keep_ends(SHORT_END)
-                self._set = True
-                _touch_heaps()
-        if self._set:
-            _keep_ends(LONG_END)
 
     def _beside(self, counted: int) -> int:
         return anonymous_memory() - counted
@@ -84,32 +65,3 @@ def return_free_memory() -> None:
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
         trim(0)
-
-
-def _keep_ends(size: int) -> None:
-    """Have the C library keep so much of the free end of a heap when something is freed there."""
-    option = getattr(ctypes.CDLL(None), "mallopt", None)
-    if option is not None:
-        option(M_TRIM_THRESHOLD, size)
-
-
-def _touch_heaps() -> None:
-    """Free something on every heap. A thread gets one that no other has, so all are there at once."""
-    done = threading.Event()
-
-    def touch() -> None:
-        np.empty(TOUCH, np.uint8)
-        done.wait()
-
-    threads = []
-    try:
-        for _ in range(HEAPS):
-            thread = threading.Thread(target=touch, name="penstock-trim", daemon=True)
-            thread.start()
-            threads.append(thread)
-    except RuntimeError:  # the interpreter is shutting down, or the process may have no more of them
-        pass
-    finally:
-        done.set()
-        for thread in threads:
-            thread.join()

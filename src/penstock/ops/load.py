@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,9 +23,8 @@ from penstock.io.formats.saved_gather import Gather
 from penstock.io.formats.saved_kept import KeptBuffers
 from penstock.io.formats.saved_manifest import COMPLETE, SavedManifest, load_manifest
 from penstock.kernels.spans import offsets_of
+from penstock.ops.parts.saved_files import SavedFiles
 
-OPEN = 256
-"""The most files that are kept open, when rows come by their numbers."""
 SHARE = 4
 """Files that are no larger than this part of the budget stay in memory, when rows come by their numbers."""
 
@@ -96,7 +94,7 @@ class RunningLoad(Running):
         self._file: SavedFile | None = None
         self._current: Block | None = None  # what is left of the block that was mapped last
         self._row = 0  # of the block that comes next, where it is copied in parts
-        self._open: OrderedDict[int, SavedFile] = OrderedDict()
+        self._files: SavedFiles | None = None  # whose rows are gathered
         self._gather: Gather | None = None
         self._reserved = 0
         self.size = manifest.rows
@@ -177,34 +175,24 @@ class RunningLoad(Running):
         account, total = self._context.account, self._manifest.bytes
         resident = total <= self._context.ledger.budget // SHARE and account.request(total)
         self._reserved = total if resident else 0
-        kept = KeptBuffers(self._request)
+        # Half of that part is left for what must be known of the files; what is resident is all of it.
+        kept = KeptBuffers(lambda size: self._request(size, 2 * SHARE))
+        self._files = SavedFiles(self._opened, lambda size: resident or self._request(size), self._release)
         firsts = offsets_of(np.array([shard.rows for shard in self._manifest.shards], np.int64))
-        return Gather(self._kept_open, firsts, self._structure, self._context.empty, kept, resident=resident)
+        return Gather(self._files.get, firsts, self._structure, self._context.empty, kept, resident=resident)
 
-    def _request(self, size: int) -> bool:
-        """Reserve room for what is kept in memory of the files."""
-        if self._reserved + size > self._context.ledger.budget // SHARE:
+    def _request(self, size: int, share: int = SHARE) -> bool:
+        """Reserve room for what is kept in memory of the files, up to one part in `share` of the budget."""
+        if self._reserved + size > self._context.ledger.budget // share:
             return False
         granted = self._context.account.request(size)
         self._reserved += size if granted else 0
         return granted
 
-    def _kept_open(self, number: int) -> SavedFile:
-        file = self._open.get(number)
-        if file is None:
-            file = self._opened(number)
-            while self._open and (len(self._open) >= OPEN or not self._request(file.index.table.nbytes)):
-                self._close_oldest()
-            self._open[number] = file
-        self._open.move_to_end(number)
-        return file
-
-    def _close_oldest(self) -> None:
-        file = self._open.popitem(last=False)[1]
-        size = min(file.index.table.nbytes, self._reserved)
+    def _release(self, size: int) -> None:
+        size = min(size, self._reserved)
         self._reserved -= size
         self._context.account.release(size)
-        file.close()
 
     def _opened(self, number: int) -> SavedFile:
         path, shard = self._path(number), self._manifest.shards[number]
@@ -221,10 +209,8 @@ class RunningLoad(Running):
 
     def close(self) -> None:
         self._current = None
-        for file in (self._file, *self._open.values()):
-            if file is not None:
-                file.close()
-        self._open.clear()
-        self._file = self._gather = None
-        self._context.account.release(self._reserved)
-        self._reserved = 0
+        for files in (self._file, self._files):
+            if files is not None:
+                files.close()
+        self._file = self._files = self._gather = None
+        self._release(self._reserved)

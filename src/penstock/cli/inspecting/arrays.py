@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -20,7 +21,8 @@ from penstock.io.stores.stored import Stored
 PIECE = 1 << 20
 LONGEST = 4 << 10
 """So many bytes are read for a header."""
-DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, ValueError)
+DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, RuntimeError, struct.error)
+"""What a damaged archive raises; `RuntimeError` where a member says that it is packed in an unknown way."""
 
 
 def inspect(path: str, kind: Kind, looking: Looking) -> Finding:
@@ -114,8 +116,6 @@ def _items(stored: Stored, array: Lying, size: int) -> Iterator[Any]:
         member.read(array.offset)
         for at in range(0, size, step):
             yield np.frombuffer(member.read(min(step, size - at)), array.dtype)
-        if size == array.nbytes:
-            member.read()  # to its end, where its checksum is compared
 
 
 def _widen(column: Column, items: Any) -> None:

@@ -28,7 +28,7 @@ class _Batches:
         self._found = found
         self.table: Table | None = None
         self.number = 0
-        self.damage = (self._arrow.ArrowException, OSError)
+        self.damage = (self._arrow.ArrowException, OSError, UnicodeDecodeError)
         self.is_file = source.read(len(MAGIC)) == MAGIC
         self._from_footer = self.is_file
 

@@ -22,21 +22,21 @@ def inspect(path: str, kind: Kind, looking: Looking) -> Finding:
     arrow, parquet = optional("pyarrow", "parquet"), optional("pyarrow.parquet", "parquet")
     found = Finding(path, "Parquet", unit="row", compression=kind.compression)
     stored = open_file(path, looking.progress)
-    damage = (arrow.ArrowException, OSError)
+    damage = (arrow.ArrowException, OSError, UnicodeDecodeError)
     try:
         source = arrow.PythonFile(StoredSource(stored), mode="r")
         try:
             file = parquet.ParquetFile(
                 source, buffer_size=BUFFER, pre_buffer=False, page_checksum_verification=True
             )
+            table = Table(file.schema_arrow)
+            _describe(found, file.metadata)
         except damage as error:
             _raise_own(error)
             offset = _footer(stored.read(max(stored.size - 8, 0), 8), stored.size)
             found.wrong(path, offset, f"the footer, which says where everything is, is damaged: {error}")
             found.files = [FileFound(path, stored.size, None, 1)]
             return found
-        table = Table(file.schema_arrow)
-        _describe(found, file.metadata)
         for group in range(file.metadata.num_row_groups):
             if looking.records is not None and table.rows >= looking.records:
                 found.whole = False

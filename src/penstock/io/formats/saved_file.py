@@ -61,10 +61,11 @@ class SavedFile:
         self._structure = structure
         self._verify = verify
         self._mapped: Bytes | None = None
-        self._stored = _File(self.path)
+        self._open: _File | None = _File(self.path)
+        self._stamp = self._open.stamp
         try:
             self.index = self._read_index()
-            self.index.check(self._stored.size, structure.leaves)
+            self.index.check(self._open.size, structure.leaves)
         except SavedError as error:
             self.close()
             raise self._of_this(error) from None
@@ -72,12 +73,22 @@ class SavedFile:
             self.close()
             raise
         self.firsts = self.index.firsts()
-        self._checked = checked.of(self.path, self._stored.stamp, len(self.index.table))
+        self._checked = checked.of(self.path, self._stamp, len(self.index.table))
 
     @property
     def rows(self) -> int:
         """How many rows it has."""
         return int(self.firsts[-1])
+
+    @property
+    def _stored(self) -> _File:
+        """The file, opened again after a `rest`."""
+        if self._open is None:
+            self._open = _File(self.path)
+            if self._open.stamp != self._stamp:
+                self.rest()
+                raise self._of_this(SavedError("the file was changed while it was read", 0))
+        return self._open
 
     def _read_index(self) -> ShardIndex:
         size = self._stored.size
@@ -203,7 +214,13 @@ class SavedFile:
     def _payload(self, number: int) -> int:
         return int(self.index.starts[number]) + BLOCK.size
 
+    def rest(self) -> None:
+        """Close the file until it is needed again; what is known of it stays."""
+        stored, self._open = self._open, None
+        if stored is not None:
+            stored.close()
+
     def close(self) -> None:
         """Let go of the file; views of it stay. May be called more than once."""
         self._mapped = None
-        self._stored.close()
+        self.rest()

@@ -21,6 +21,8 @@ from penstock.kernels.spans import Empty, offsets_of, scatter_spans
 from penstock.memory.mapped import Bytes
 
 Index = NDArray[np.int64]
+FILES = 256
+"""The most files that rows are gathered from at a time."""
 GAP = 4 << 10
 """Spans with no more than so many bytes between them are read at once."""
 PIECE = 256 << 10
@@ -70,6 +72,9 @@ class Gather:
 
     def gather(self, index: Index, most: int) -> Block:
         """The rows of these numbers from the first on, with about `most` bytes; at least one."""
+        firsts = np.unique(np.searchsorted(self._firsts, index, "right"), return_index=True)[1]
+        if len(firsts) > FILES:
+            index = index[: np.sort(firsts)[FILES]]
         order = np.argsort(index, kind="stable")
         groups = self._parts(index[order], order)
         sizes = self._sizes(groups, len(index))

@@ -126,7 +126,7 @@ def load_manifest(folder: Path) -> SavedManifest | None:
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise StoreError(
             f"{path}: expected the manifest of a saved dataset, {FORMAT} of version {VERSION}, but "
-            f"{error or 'it is none'}. Delete the folder and save again.",
+            f"{error or 'it is none'}. Name another folder; or, if it is damaged, delete it and save again.",
             file=str(path),
         ) from error
 
