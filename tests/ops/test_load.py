@@ -115,6 +115,12 @@ class TestLoad(OpContract):
                     assert same(element, rows[element["number"]])
                     assert descriptors() <= before + 2
 
+    def test_given_blocks_larger_than_those_of_the_run_then_they_come_in_parts(self) -> None:
+        large = saved("large", lambda: ps.Dataset.range(400).map(lambda i: np.full(1000, i)), memory="64MiB")
+        with ps.Dataset.load(large).iterate(memory="1MiB") as it:
+            assert [int(row[-1]) for row in it] == list(range(400))
+            assert it._run.ledger.peak + it._run.ledger.lent_peak < 1 << 20
+
     def test_when_declared_then_the_spec_and_the_length_are_known(self) -> None:
         ds = ps.Dataset.load(kinds())
         assert len(ds) == 200

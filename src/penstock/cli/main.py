@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ...     main(["inspect", folder, "--samples", "0"])  # doctest: +ELLIPSIS
     /...: text
       1 line, 9 B, 8 B each
-    ...
+    <BLANKLINE>
       no damage found
     0
     """

@@ -81,6 +81,20 @@ def test_when_a_view_outlives_its_file_then_it_can_be_read_still(tmp_path: Path)
     assert view.element(999) == 999
 
 
+def test_given_a_file_that_rests_then_it_is_opened_again_unless_it_was_changed(tmp_path: Path) -> None:
+    block = Block(LEAF, [DenseColumn(np.arange(8))], 8)
+    path = written(tmp_path, block)
+    file = opened(path)
+    file.rest()
+    assert file.part(0, 5, 6, np.empty).element(0) == 5
+    file.rest()
+    written(tmp_path, block, block)
+    with pytest.raises(SavedError, match="changed while it was read") as caught:
+        file.part(0, 0, 8, np.empty)
+    assert caught.value.path == str(path)
+    file.close()
+
+
 def test_given_a_part_of_a_block_then_only_these_rows_come(tmp_path: Path) -> None:
     elements = list(every_kind(50))
     structure = structure_of(elements[0])

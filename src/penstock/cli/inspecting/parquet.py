@@ -11,48 +11,68 @@ from penstock.cli.inspecting.tables import Table
 from penstock.errors import PenstockError
 from penstock.io.formats.optional import optional
 from penstock.io.formats.stored_source import StoredSource
+from penstock.io.stores.stored import Stored
 
 ROWS = 4096
 """So many rows are read at a time."""
 BUFFER = 64 << 10
 
 
+class _Source(StoredSource):
+    """A file that remembers where it was first read since `first` was forgotten."""
+
+    first: int | None = None
+
+    def read(self, size: int = -1) -> bytes:
+        if self.first is None:
+            self.first = self.tell()
+        return super().read(size)
+
+
 def inspect(path: str, kind: Kind, looking: Looking) -> Finding:
     """What is in a Parquet file."""
-    arrow, parquet = optional("pyarrow", "parquet"), optional("pyarrow.parquet", "parquet")
     found = Finding(path, "Parquet", unit="row", compression=kind.compression)
     stored = open_file(path, looking.progress)
-    damage = (arrow.ArrowException, OSError, UnicodeDecodeError)
     try:
-        source = arrow.PythonFile(StoredSource(stored), mode="r")
-        try:
-            file = parquet.ParquetFile(
-                source, buffer_size=BUFFER, pre_buffer=False, page_checksum_verification=True
-            )
-            table = Table(file.schema_arrow)
-            _describe(found, file.metadata)
-        except damage as error:
-            _raise_own(error)
-            offset = _footer(stored.read(max(stored.size - 8, 0), 8), stored.size)
-            found.wrong(path, offset, f"the footer, which says where everything is, is damaged: {error}")
-            found.files = [FileFound(path, stored.size, None, 1)]
-            return found
-        for group in range(file.metadata.num_row_groups):
-            if looking.records is not None and table.rows >= looking.records:
-                found.whole = False
-                break
-            try:
-                _read(file, group, table, found, looking)
-            except damage as error:
-                _raise_own(error)
-                _blame(file, group, found, path, damage, error)
-        table.finish(found)
-        found.records = file.metadata.num_rows if looking.records is None else table.rows
-        found.whole = found.whole and (looking.records is None or table.rows == file.metadata.num_rows)
-        found.files = [FileFound(path, stored.size, file.metadata.num_rows, found.damaged)]
-        return found
+        _look(found, stored, looking)
     finally:
         stored.close()
+    return found
+
+
+def _look(found: Finding, stored: Stored, looking: Looking) -> None:
+    arrow, parquet = optional("pyarrow", "parquet"), optional("pyarrow.parquet", "parquet")
+    damage = (arrow.ArrowException, OSError, UnicodeDecodeError)
+    source = _Source(stored)
+    footer = _footer(stored.read(max(stored.size - 8, 0), 8), stored.size)
+    try:
+        opened = arrow.PythonFile(source, mode="r")
+        file = parquet.ParquetFile(
+            opened, buffer_size=BUFFER, pre_buffer=False, page_checksum_verification=True
+        )
+        table, rows, groups = Table(file.schema_arrow), file.metadata.num_rows, file.metadata.num_row_groups
+        found.details["row_groups"] = groups
+        found.details["written_by"] = file.metadata.created_by or "unknown"
+    except damage as error:
+        _raise_own(error)
+        found.wrong(found.path, footer, f"the footer, which says where everything is, is damaged: {error}")
+        found.files = [FileFound(found.path, stored.size, None, 1)]
+        return
+    looked = 0
+    while looked < groups and (looking.records is None or table.rows < looking.records):
+        try:
+            _read(file, looked, table, found, looking)
+        except damage as error:
+            _raise_own(error)
+            _blame(file, looked, found, source, footer, damage, error)
+        looked += 1
+    # Asking for what a damaged footer says can end the process, so it is asked where all could be read.
+    if not found.damaged:
+        _describe(found, file.metadata, looked)
+    table.finish(found)
+    found.records = rows if looking.records is None else table.rows
+    found.whole = looking.records is None or table.rows == rows
+    found.files = [FileFound(found.path, stored.size, found.records, found.damaged)]
 
 
 def _raise_own(error: BaseException) -> None:
@@ -68,17 +88,16 @@ def _footer(tail: bytes, size: int) -> int:
     return max(size - 8, 0)
 
 
-def _describe(found: Finding, metadata: Any) -> None:
+def _describe(found: Finding, metadata: Any, groups: int) -> None:
+    """How the first so many row groups are packed."""
     columns = [
         metadata.row_group(group).column(column)
-        for group in range(min(metadata.num_row_groups, 1000))
+        for group in range(min(groups, 1000))
         for column in range(metadata.num_columns)
     ]
     packings = sorted({one.compression for one in columns})
-    found.details["row_groups"] = metadata.num_row_groups
     found.details["compression"] = packings[0] if len(packings) == 1 else packings
     found.details["unpacked_bytes"] = sum(one.total_uncompressed_size for one in columns)
-    found.details["written_by"] = metadata.created_by or "unknown"
 
 
 def _read(file: Any, group: int, table: Table, found: Finding, looking: Looking) -> None:
@@ -92,21 +111,19 @@ def _read(file: Any, group: int, table: Table, found: Finding, looking: Looking)
             return
 
 
-def _blame(file: Any, group: int, found: Finding, path: str, damage: Any, error: BaseException) -> None:
-    """Say which columns of a row group cannot be read."""
-    metadata, blamed = file.metadata.row_group(group), 0
-    for number in range(metadata.num_columns):
-        chunk = metadata.column(number)
-        begins = [one for one in (chunk.dictionary_page_offset, chunk.data_page_offset) if one]
+def _blame(
+    file: Any, group: int, found: Finding, source: _Source, footer: int, damage: Any, error: BaseException
+) -> None:
+    """Say which columns of a row group cannot be read, and where they begin."""
+    before = found.damaged
+    for name in file.schema_arrow.names:
+        source.first = None
         try:
-            for _ in file.iter_batches(ROWS, [group], columns=[chunk.path_in_schema], use_threads=False):
+            for _ in file.iter_batches(ROWS, [group], columns=[name], use_threads=False):
                 pass
         except damage as why:
             _raise_own(why)
-            blamed += 1
-            what = f"column {chunk.path_in_schema!r} of row group {group} cannot be read: {why}"
-            found.wrong(path, min(begins, default=0), what)
-    if not blamed:
-        found.wrong(
-            path, int(metadata.column(0).data_page_offset), f"row group {group} cannot be read: {error}"
-        )
+            place = footer if source.first is None else source.first
+            found.wrong(found.path, place, f"column {name!r} of row group {group} cannot be read: {why}")
+    if found.damaged == before:
+        found.wrong(found.path, footer, f"row group {group} cannot be read: {error}")
