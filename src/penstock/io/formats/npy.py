@@ -6,6 +6,7 @@ import ast
 import math
 import struct
 import zipfile
+import zlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -102,8 +103,15 @@ def _members_of(stored: Stored) -> list[Lying]:
             continue
         name = member.filename.removesuffix(".npy")
         if member.compress_type != zipfile.ZIP_STORED:
-            with archive.open(member) as file:
-                one = header_of(file.read(1 << 16), name)
+            try:
+                with archive.open(member) as file:
+                    start_of = file.read(1 << 16)
+            except (zipfile.BadZipFile, NotImplementedError, EOFError, zlib.error) as error:
+                raise FormatError(
+                    f"expected the packed member {member.filename!r}, got one that is damaged ({error})",
+                    member.header_offset,
+                ) from None
+            one = header_of(start_of, name)
             found.append(Lying(name, one.dtype, one.shape, one.fortran, one.offset, packed=True))
             continue
         # The sizes before a member's data may differ from those in the list at the end of the archive.

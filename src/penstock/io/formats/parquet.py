@@ -91,11 +91,11 @@ class ParquetReader(TableReader):
     def _damaged(self, error: Exception) -> Exception:
         group = self._group
         rows = self._file.metadata.row_group(group).num_rows
-        offset = self._file.metadata.row_group(group).column(0).file_offset
         self._group, self._batches = group + 1, None
+        # Where it begins is in the metadata of its columns: asked for that, Arrow ends the process if
+        # these are damaged too.
         return self.failed(
-            f"the row group {group} of {rows} rows is damaged, and the rest of it is passed over: {error}",
-            offset,
+            f"the row group {group} of {rows} rows is damaged, and the rest of it is passed over: {error}"
         )
 
     def _rows_of(self, group: int, rows: int | None = None) -> Iterator[Any]:
@@ -109,16 +109,14 @@ class ParquetReader(TableReader):
     def _row_bytes(self, group: int) -> int:
         """About how large a row is: as the file says, or as rows have been."""
         about = self._file.metadata.row_group(group)
-        sizes = [about.column(i) for i in range(about.num_columns)]
-        if self._columns is not None:
-            sizes = [one for one in sizes if one.path_in_schema.split(".")[0] in self._columns]
-        said: int = sum(one.total_uncompressed_size for one in sizes) // max(about.num_rows, 1)
-        if not self._most and any(one.has_dictionary_page for one in sizes):
-            # A string that is there once, and meant in every row, is in every row when it is read.
+        if not self._most:
+            # A string that is there once, and meant in every row, is in every row when it is read. And the
+            # file says only how large the rows are with all their columns.
             batch = next(self._rows_of(group, PEEK), None)
             if batch is not None and batch.num_rows:
                 self._most = -(-batch.nbytes // batch.num_rows)
-        return max(said, self._most)
+        said: int = about.total_byte_size // max(about.num_rows, 1) if self._columns is None else 0
+        return max(said, self._most, 1)
 
     def close(self) -> None:
         super().close()
