@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from contextvars import ContextVar
 from dataclasses import fields, is_dataclass
 from functools import partial
+from hashlib import blake2b
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType
 from typing import Any
 
@@ -38,6 +39,14 @@ def fingerprint(op: Op) -> list[tuple[str, str]]:
     for above in op.inputs:
         lines += fingerprint(above)
     return [*lines, (op.named(None).describe(), _of_fields(op, DEPTH))]
+
+
+def digest_of(op: Op) -> tuple[tuple[str, str], ...]:
+    """The fingerprint, short enough to be kept in a file: what each op was declared with, and a hash."""
+    return tuple(
+        (said, blake2b(rest.encode(errors="surrogatepass"), digest_size=16).hexdigest())
+        for said, rest in fingerprint(op)
+    )
 
 
 def first_difference(ours: list[tuple[str, str]], theirs: list[tuple[str, str]]) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from penstock.blocks.block import Block
 from penstock.blocks.spec import Spec
 from penstock.errors import ArgumentError, ArgumentTypeError, ElementError
-from penstock.graph.fingerprint import UNSEEN
+from penstock.graph.fingerprint import UNSEEN, digest_of
 from penstock.graph.op import Op
 from penstock.graph.running import Context, Running
 from penstock.io.formats.saved_file import Checked
@@ -20,7 +20,6 @@ from penstock.io.formats.saved_manifest import (
     difference,
     load_manifest,
     new_token,
-    pipeline_of,
 )
 from penstock.io.formats.saved_structure import NotSaved
 from penstock.io.formats.saved_writer import without_objects
@@ -62,7 +61,7 @@ class Snapshot(Op):
         """A manifest that is complete; `ArgumentError` for that of another pipeline."""
         if manifest is None:
             return None
-        differs = difference(pipeline_of(self.inputs[0]), manifest.pipeline)
+        differs = difference(digest_of(self.inputs[0]), manifest.pipeline)
         if differs:
             raise ArgumentError(
                 self.fail(
@@ -93,7 +92,7 @@ class RunningSnapshot(Running):
         self._ended = False
         check_own(self._folder, load_manifest(self._folder), op.fail("").rstrip(": "))
         remove_files(self._folder, set())
-        manifest = SavedManifest(pipeline_of(op.inputs[0]), None, new_token())
+        manifest = SavedManifest(digest_of(op.inputs[0]), None, new_token())
         self._writer: SavedWriter | None = None
         try:
             self._writer = SavedWriter(

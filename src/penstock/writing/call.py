@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.graph import checks
+from penstock.graph.fingerprint import digest_of
 from penstock.graph.running import Pipeline
 from penstock.graph.site import user_site
 from penstock.memory.budget import resolve_budget
 from penstock.writing.folder import folder_of
 from penstock.writing.layout import layout_of
-from penstock.writing.manifest import Manifest, pipeline_of
+from penstock.writing.manifest import Manifest
 from penstock.writing.packing import compression_of
 from penstock.writing.tfrecord import Writing
 from penstock.writing.written import Written
@@ -43,6 +44,6 @@ def write_tfrecord(
         options=options,
         budget=budget,
         folder=folder,
-        wanted=Manifest(pipeline_of(op), seed or 0, packed, layout),
+        wanted=Manifest(digest_of(op), seed or 0, packed, layout),
         overwrite=overwrite,
     ).run()

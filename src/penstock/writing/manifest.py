@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, replace
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 from penstock.errors import StoreError
-from penstock.graph.fingerprint import fingerprint, first_difference
-from penstock.graph.op import Op
+from penstock.graph.fingerprint import first_difference
 from penstock.io.examples.features import FixedLenFeature, FixedLenSequenceFeature, VarLenFeature
 from penstock.io.stores.writing import open_for_writing
 from penstock.writing.layout import Layout
@@ -123,14 +121,6 @@ class Manifest:
     def with_shard(self, number: int, shard: Shard) -> Manifest:
         """With one more file, or another one in the place of an earlier one."""
         return replace(self, shards=(*self.shards[:number], shard, *self.shards[number + 1 :]))
-
-
-def pipeline_of(op: Op) -> Pipeline:
-    """What a pipeline computes, short enough to be kept."""
-    return tuple(
-        (said, blake2b(rest.encode(errors="surrogatepass"), digest_size=16).hexdigest())
-        for said, rest in fingerprint(op)
-    )
 
 
 def load_manifest(folder: Path) -> Manifest | None:

@@ -6,11 +6,12 @@ from typing import Any
 
 from penstock.errors import ArgumentError
 from penstock.graph import checks
+from penstock.graph.fingerprint import digest_of
 from penstock.graph.op import INFINITE
 from penstock.graph.running import Pipeline
 from penstock.graph.site import user_site
 from penstock.io.formats.saved_folder import SHARD_BYTES
-from penstock.io.formats.saved_manifest import SavedManifest, new_token, pipeline_of
+from penstock.io.formats.saved_manifest import SavedManifest, new_token
 from penstock.memory.budget import resolve_budget
 from penstock.ops.parts.saved_arguments import directory_of
 from penstock.options import parse_bytes
@@ -43,7 +44,7 @@ def save(
         options=options,
         budget=resolve_budget(memory, options, call=f"save(memory=) at {user_site()}"),
         folder=folder,
-        wanted=SavedManifest(pipeline_of(op), checks.count(seed, "save(seed=)"), new_token()),
+        wanted=SavedManifest(digest_of(op), checks.count(seed, "save(seed=)"), new_token()),
         shard_bytes=parse_bytes(SHARD_BYTES if shard_bytes is None else shard_bytes, "save(shard_bytes=)"),
         overwrite=overwrite,
     ).run()

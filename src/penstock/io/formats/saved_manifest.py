@@ -6,15 +6,13 @@ import json
 import os
 import zlib
 from dataclasses import asdict, dataclass, replace
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 from penstock.blocks.spec import Spec
 from penstock.blocks.structure import Structure
 from penstock.errors import StoreError
-from penstock.graph.fingerprint import fingerprint, first_difference
-from penstock.graph.op import Op
+from penstock.graph.fingerprint import first_difference
 from penstock.io.formats.saved_structure import (
     leaves_of_said,
     said_of_leaves,
@@ -87,14 +85,6 @@ class SavedManifest:
         }
         with open_for_writing(str(folder / NAME)) as file:
             file.write((json.dumps(said, indent=1) + "\n").encode())
-
-
-def pipeline_of(op: Op) -> Pipeline:
-    """What a pipeline computes, short enough to be kept."""
-    return tuple(
-        (said, blake2b(rest.encode(errors="surrogatepass"), digest_size=16).hexdigest())
-        for said, rest in fingerprint(op)
-    )
 
 
 def difference(mine: Pipeline, its: Pipeline) -> str:
