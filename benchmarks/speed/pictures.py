@@ -40,10 +40,11 @@ def penstock(paths: list[str]) -> Any:
 
     def decode(record: Any) -> Any:
         raw = ps.io.parse_single_example(record, features)["image"]
-        return ps.io.decode_raw(raw, np.uint8).reshape(SHAPE).astype(np.float32)
+        return ps.io.decode_raw(raw, np.uint8).reshape(SHAPE)
 
     rows = ps.Dataset.from_tensor_slices(paths).interleave(ps.TFRecordDataset, cycle_length=4)
-    return rows.map(decode).shuffle(BUFFER).batch(BATCH).prefetch(ps.AUTOTUNE)
+    rows = rows.map(decode).shuffle(BUFFER).map(lambda pixels: pixels.astype(np.float32))
+    return rows.batch(BATCH).prefetch(ps.AUTOTUNE)
 
 
 def tf_pictures(form: str) -> Any:

@@ -78,3 +78,15 @@ def test_given_demands_of_any_size_then_the_stream_is_the_same(name: str) -> Non
         draw = random.Random(seed)
         got = pulled(ds, lambda: draw.choice([1, 2, 3, 8, 30, 120]))
         assert got == expected, f"demands drawn with seed {seed}"
+
+
+@pytest.mark.parametrize("rows", [1, 2, 5, None])
+def test_given_arrays_in_the_other_order_of_bytes_then_elements_are_in_the_machines(rows: int | None) -> None:
+    other = np.arange(12, dtype=np.dtype(np.int32).newbyteorder()).reshape(6, 2)
+    assert not other.dtype.isnative
+    made = ps.Dataset.from_generator(lambda: iter(other))
+    for ds in (made, ps.Dataset.from_tensor_slices(other), made.map(lambda x: x.view(other.dtype).byteswap())):
+        for words in (ds, ds.map(lambda x: x), ds.shuffle(3), ds.shuffle(3).batch(2), ds.cache()):
+            got = list(words.with_options(ps.Options(block_rows=rows)))
+            assert all(x.dtype == np.int32 and x.dtype.isnative for x in got)
+            assert sorted(np.concatenate([x.ravel() for x in got]).tolist()) == list(range(12))

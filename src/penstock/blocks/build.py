@@ -35,7 +35,8 @@ def as_leaf(value: Any) -> Any:
     if kind in READY:
         return value
     if kind is np.ndarray:
-        return value if value.ndim and value.dtype.kind not in "UO" else _of_array(value)
+        plain = value.ndim and value.dtype.kind not in "UO" and value.dtype.isnative
+        return value if plain else _of_array(value)
     if isinstance(value, str):
         check_text((value,))
         return str(value)
@@ -78,7 +79,7 @@ def _of_array(array: NDArray[Any]) -> Any:
     elif array.dtype == object:
         check_text([item for item in array.flat if isinstance(item, str)])
     if array.ndim:
-        return array
+        return in_native_order(array)
     item = array[()]
     return array if isinstance(item, tuple | dict | list | np.ndarray) else as_leaf(item)
 
@@ -190,10 +191,15 @@ def _of_objects(leaves: Iterable[Any]) -> ObjectColumn:
     return ObjectColumn(array)
 
 
+def in_native_order(array: NDArray[Any]) -> NDArray[Any]:
+    """The array in the machine's order of bytes: what NumPy makes of several arrays together is, too."""
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+
+
 def column_of_array(array: NDArray[Any]) -> Column:
     """The column whose rows are `array`'s slices along its first axis; a view if it can be."""
     if array.dtype.kind not in "SUO":
-        return DenseColumn(array)
+        return DenseColumn(in_native_order(array))
     if not len(array):
         return ObjectColumn(array)
     if array.ndim == 1:

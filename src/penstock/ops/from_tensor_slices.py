@@ -138,7 +138,7 @@ class RunningSlices(Running):
         self._declared.close()
 
     def _gather(self, array: NDArray[Any], index: NDArray[np.int64]) -> Column:
-        if array.dtype.kind in "SUO":
+        if array.dtype.kind in "SUO" or not array.dtype.isnative:
             return column_of_array(array[index])
         return DenseColumn(array).take(index, self._empty)
 
