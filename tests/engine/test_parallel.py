@@ -22,6 +22,7 @@ DATA = np.random.default_rng(3).integers(0, 255, (3000, 40)).astype(np.uint8)
 @pytest.fixture(autouse=True)
 def every_block_is_worth_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parallel, "WORTH", 0.0)
+    monkeypatch.setattr(parallel, "usable_cores", lambda: 8)
 
 
 def scaled(x: Any) -> Any:
@@ -127,6 +128,15 @@ def test_given_elements_of_one_size_then_the_budget_holds_with_many_calls() -> N
         assert sum(1 for _ in it) == 400
         assert it._run.ledger.peak <= budget
         assert it._run.ledger.claimed == 0
+
+
+def test_given_more_calls_than_cores_then_there_are_no_more_threads_than_cores() -> None:
+    before = threading.active_count()
+    ds = ps.Dataset.from_tensor_slices(DATA).map(scaled, num_parallel_calls=50)
+    with ds.with_options(ps.Options(block_rows=8)).iterate() as it:
+        for _ in range(100):
+            next(it)
+        assert threading.active_count() - before == 7
 
 
 @pytest.mark.parametrize("drop", [False, True])

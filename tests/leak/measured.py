@@ -42,9 +42,8 @@ def large_arrays(count: int) -> Any:
         yield np.full(27 * MIB, i, np.uint8)
 
 
-def two_megabytes(count: int) -> Any:
-    for i in range(count):
-        yield np.full(2 * MIB, i, np.uint8)
+def several_steps(i: Any) -> Any:
+    return np.sqrt(np.sin(np.zeros(250_000, np.float32) + i) ** 2 + 1)
 
 
 def made_in_the_run(i: Any) -> ps.Dataset:
@@ -68,6 +67,7 @@ PIPELINES = {
         ps.Dataset.range(count).map(lambda i: bytes([i % 256]) * (128 << 10)).batch(32).shuffle(20)
     ),
     "large arrays": lambda count: ps.Dataset.from_generator(large_arrays, args=(count,)).map(lambda x: x + 1),
+    "parallel map": lambda count: ps.Dataset.range(count).map(several_steps, num_parallel_calls=16),
     "interleave made": lambda count: ps.Dataset.range(count).interleave(made_in_the_run, cycle_length=8),
     "prefetch after shuffle": lambda count: from_generator(count).shuffle(500).batch(8).prefetch(8),
 }

@@ -17,6 +17,7 @@ SLACK = 24
         ("shuffle batches of bytes", 1000, 64),
         ("large arrays", 20, 64),
         ("interleave made", 60, 40),
+        ("parallel map", 150, 32),
     ],
 )
 def test_given_a_budget_then_the_process_stays_in_it_and_gives_it_back(

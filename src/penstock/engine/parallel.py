@@ -23,6 +23,8 @@ from penstock.graph.running import Context, Divisible, Running, Task
 
 WORTH = 1e-4
 """Seconds: work on a block that takes less is not worth a thread."""
+BETWEEN = 3
+"""Between a block and what comes of it there are intermediate results: room for so many times the larger."""
 
 
 class ParallelOp(Protocol):
@@ -57,8 +59,9 @@ class Parallel(Running):
         running = op.start(context)
         assert isinstance(running, Divisible)
         self._op = running
-        calls = op.num_parallel_calls
-        self._calls = usable_cores() if calls is None or calls == AUTOTUNE else calls
+        calls, cores = op.num_parallel_calls, usable_cores()
+        # What runs side by side keeps a core busy: more of them than cores would only hold more memory.
+        self._calls = cores if calls is None or calls == AUTOTUNE else min(calls, cores)
         self._taking = False  # whether somebody is just taking rows in
         self._changed = threading.Condition()
         self._line: deque[_Work] = deque()
@@ -197,7 +200,7 @@ class Parallel(Running):
     ) -> None:
         given = sum(block.nbytes for block in made if isinstance(block, Block))
         with self._changed:
-            self._largest = max(self._largest, given + taken)
+            self._largest = max(self._largest, given + taken + BETWEEN * max(given, taken))
             work.made, work.rest, work.done = made, rest, True
             self._context.ledger.unclaim(work.claimed)
             self._changed.notify_all()
