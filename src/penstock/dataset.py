@@ -584,8 +584,9 @@ class Dataset(Pipeline):
 
         The parts of a tuple are separate arguments. A function of NumPy operations without side
         effects is called once for a whole block of elements, where that gives the same result to the
-        last bit; any other is called element by element. `explain()` tells which, and why. Whatever
-        `num_parallel_calls` and `deterministic` say, the elements and their order are the same.
+        last bit; any other is called element by element. `explain()` tells which, and why. With
+        `num_parallel_calls`, or `ps.AUTOTUNE` for as many as there are cores, it is called on several
+        threads at once, within the memory budget; the elements and their order are the same.
 
         >>> import penstock as ps
         >>> ds = ps.Dataset.range(3).map(lambda x: (x, x * 2))

@@ -199,3 +199,20 @@ def test_a_quota_of_version_1_limits_them_too(tmp_path: Path) -> None:
     assert usable_cores(tmp_path) == 1
     (group / "cpu.cfs_quota_us").write_text("-1\n")
     assert usable_cores(tmp_path) == usable_cores()
+
+
+def test_given_a_function_that_waits_then_its_calls_wait_at_the_same_time() -> None:
+    inside: set[int] = set()
+    met = threading.Event()
+
+    def waits(x: Any) -> Any:
+        if x > 0:
+            inside.add(threading.get_ident())
+            if len(inside) == 3:
+                met.set()
+            met.wait(10)
+        return int(x) + 1
+
+    ds = ps.Dataset.range(60).map(waits, num_parallel_calls=3)
+    assert [int(x) for x in ds] == list(range(1, 61))
+    assert met.is_set()

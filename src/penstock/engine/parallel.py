@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
+from functools import partial
 from time import perf_counter
 from typing import Protocol
 
@@ -15,7 +16,7 @@ from penstock.blocks.block import Block
 from penstock.engine.aside import Aside, end_all
 from penstock.engine.cancel import Cancel, Cancelled
 from penstock.engine.cores import usable_cores
-from penstock.engine.demand import MOST
+from penstock.engine.demand import MOST, PATIENCE
 from penstock.engine.stage import StageContext
 from penstock.errors import ElementError
 from penstock.graph.op import AUTOTUNE
@@ -59,9 +60,8 @@ class Parallel(Running):
         running = op.start(context)
         assert isinstance(running, Divisible)
         self._op = running
-        calls, cores = op.num_parallel_calls, usable_cores()
-        # What runs side by side keeps a core busy: more of them than cores would only hold more memory.
-        self._calls = cores if calls is None or calls == AUTOTUNE else min(calls, cores)
+        calls, self._cores = op.num_parallel_calls, usable_cores()
+        self._asked = self._cores if calls is None or calls == AUTOTUNE else calls
         self._taking = False  # whether somebody is just taking rows in
         self._changed = threading.Condition()
         self._line: deque[_Work] = deque()
@@ -70,8 +70,14 @@ class Parallel(Running):
         self._asides: list[Aside] = []
         self._rows = 1
         self._largest = 0
-        self._seconds = 0.0  # that the last task took
+        self._helpers = 1 << 30  # so many of the threads may work, those of the lowest numbers
+        self._seconds = self._row_seconds = 0.0  # that the last task took, and a row of it
         self._ended = False
+
+    @property
+    def _calls(self) -> int:
+        """How many blocks to work on at once."""
+        return min(self._asked, self._cores) if self._op.fills_cores else self._asked
 
     def pull(self, rows: int) -> Block | None:
         self._rows = max(rows, self._rows)
@@ -103,10 +109,10 @@ class Parallel(Running):
                 if self._line and self._line[0].done:
                     self._changed.notify_all()
                     return self._line.popleft()
-            work = self._begin(wait=False)
+            work = self._begin()
             if work is not None:
                 self._context.meter.waited += self._work_on(work)
-                if not self._asides and self._seconds > WORTH and self._op.side_by_side:
+                if len(self._asides) < self._calls - 1 and self._seconds > WORTH and self._op.side_by_side:
                     self._start_asides()
                 continue
             with self._changed:
@@ -117,22 +123,26 @@ class Parallel(Running):
                     self._changed.wait()
                     self._context.meter.waited += perf_counter() - began
 
-    def _help(self) -> None:
-        """What the threads do until the end."""
-        while (work := self._begin(wait=True)) is not None:
+    def _help(self, number: int) -> None:
+        """What the thread of that number does until the end."""
+        while (work := self._begin(number)) is not None:
             began = perf_counter()
             waited = self._work_on(work)
             self._context.meter.seconds += perf_counter() - began - waited
 
-    def _begin(self, wait: bool) -> _Work | None:
-        """The turn to take rows in, with a place at the end of the line; None if it is not to be had."""
+    def _begin(self, number: int = -1) -> _Work | None:
+        """The turn to take rows in, with a place at the end of the line.
+
+        The thread of a `number` waits for it, until the end; who pulls gets None if it is not to be had.
+        """
+        wait = number >= 0
         with self._changed:
             while True:
                 self._stop.check()
                 if self._ended:
                     return None
                 free = not self._taking and len(self._line) <= self._calls
-                if free and (not wait or self._op.side_by_side):
+                if free and (not wait or (self._op.side_by_side and number < self._helpers)):
                     work = self._place()
                     if work is not None:
                         self._taking = True
@@ -157,7 +167,7 @@ class Parallel(Running):
         task = None
         began = perf_counter()
         try:
-            task = self._op.divide(self._rows)
+            task = self._op.divide(max(1, min(self._rows, int(PATIENCE / max(self._row_seconds, 1e-9)))))
         except (Cancelled, KeyboardInterrupt):
             raise
         except BaseException as error:  # raised again where it stands in the stream
@@ -179,13 +189,14 @@ class Parallel(Running):
         began = perf_counter()
         taken = task.nbytes
         made: list[Block | BaseException]
-        rest = None
+        rest, rows = None, 1
         try:
             done, rest = task.do(MOST)
             del task
             for block in done:
                 if isinstance(block, Block):
                     self._context.account.adopt(block)
+                    rows = block.rows
             made = [*done]
         except (Cancelled, KeyboardInterrupt):
             raise
@@ -193,6 +204,7 @@ class Parallel(Running):
             made = [error]
             self._ended = True
         self._seconds = perf_counter() - began
+        self._row_seconds = self._seconds / rows
         self._finish(work, made, rest, taken)
 
     def _finish(
@@ -201,6 +213,8 @@ class Parallel(Running):
         given = sum(block.nbytes for block in made if isinstance(block, Block))
         with self._changed:
             self._largest = max(self._largest, given + taken + BETWEEN * max(given, taken))
+            # The C library keeps for each thread what it frees, a few times what it made at once.
+            self._helpers = min(self._helpers, self._context.ledger.budget // (2 * BETWEEN * max(given, 1)))
             work.made, work.rest, work.done = made, rest, True
             self._context.ledger.unclaim(work.claimed)
             self._changed.notify_all()
@@ -208,7 +222,7 @@ class Parallel(Running):
     def _start_asides(self) -> None:
         name = f"penstock-{self._context.label}"
         while len(self._asides) < self._calls - 1:
-            self._asides.append(Aside(self._context.run, name, self._help))
+            self._asides.append(Aside(self._context.run, name, partial(self._help, len(self._asides))))
 
     def _wake(self) -> None:
         with self._changed:

@@ -51,7 +51,12 @@ class Divisible(Running):
     @property
     @abstractmethod
     def side_by_side(self) -> bool:
-        """Whether tasks may be done at the same time, and gain by it."""
+        """Whether tasks may be done at the same time by now."""
+
+    @property
+    @abstractmethod
+    def fills_cores(self) -> bool:
+        """Whether a task keeps a core busy: then there is nothing to gain by more of them than cores."""
 
 
 class Context(ABC):

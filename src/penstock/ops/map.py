@@ -197,8 +197,11 @@ class RunningMap(Divisible):
 
     @property
     def side_by_side(self) -> bool:
-        # Row by row, the GIL is held most of the time.
-        return not self._rows.why and self._rows.most(self._context.block_bytes) is not None
+        return bool(self._rows.why) or self._rows.most(self._context.block_bytes) is not None
+
+    @property
+    def fills_cores(self) -> bool:
+        return not self._rows.why  # row by row, it may wait for a file or a server
 
     def close(self) -> None:
         self._rest = None
