@@ -288,3 +288,15 @@ def test_when_one_image_is_damaged_then_the_others_are_still_decoded_over_the_bl
         assert it._run.root._running._rows.why == ""
     assert len(got) == 38
     assert all((image == ps.io.decode_jpeg(good)).all() for image in got)
+
+
+@pytest.mark.parametrize("parsed", [False, True])
+def test_given_a_map_that_decodes_then_it_is_said_to_go_over_blocks(parsed: bool) -> None:
+    features = {"image": ps.io.FixedLenFeature([], "bytes")}
+
+    def decode(record: Any) -> Any:
+        return ps.io.decode_jpeg(ps.io.parse_single_example(record, features)["image"] if parsed else record)
+
+    explained = str(ps.Dataset.from_tensor_slices([b"some"]).map(decode).explain())
+    assert "called over whole blocks" in explained
+    assert "row by row" not in explained

@@ -100,7 +100,7 @@ class RowFunction:
                 traced = call_over_block(self._functions, block, numbers, np.empty, opaque)
                 if not traced.trace.made_up:
                     self._compare(_Kind(), block, numbers, traced.block, 1 << 62, 0)
-        except NotDecided:
+        except (NotDecided, RowFailed):
             return None
         except NotVectorizable as refused:
             self.why = str(refused)

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from penstock.blocks.columns import BytesColumn, RaggedColumn
 from penstock.blocks.rows import Rows
-from penstock.blocks.trace import Opaque, RowFailed, StandIn, Trace
+from penstock.blocks.spec import BYTES
+from penstock.blocks.trace import NotDecided, Opaque, RowFailed, StandIn, Trace
 from penstock.errors import ArgumentTypeError, DataError
 from penstock.graph.plan import BLOCK_BYTES
 from penstock.image.codecs.picture import Picture
@@ -39,6 +40,8 @@ def _described(value: Any) -> str:
 def contents_of_rows(value: StandIn, call: str) -> list[memoryview]:
     """The bytes of each row of a block, none of them copied."""
     column = value._column if isinstance(value, Opaque) else None
+    if isinstance(value, Opaque) and value._spec is not None and value._spec.dtype == BYTES:
+        raise NotDecided("there is nothing to decode in a trial")
     if not isinstance(column, BytesColumn) or column.text or column.shape:
         value._refuse(f"uses {call} on an element that is no bytes")
     value._trace.may_raise = True  # what cannot be decoded is found out only now
