@@ -93,6 +93,12 @@ class StoreError(PenstockError, OSError):
         made.errno = error.errno
         return made
 
+    def at(self, where: str, hint: str = "") -> StoreError:
+        """The same error, with the op and the user's line in front, and what to do behind."""
+        made = StoreError(f"{where}: {self}{hint}", file=self.file, offset=self.offset)
+        made.errno = self.errno
+        return made
+
     def __reduce__(self) -> tuple[object, ...]:
         return _rebuild_store, (str(self), self.file, self.offset, self.errno)
 

@@ -216,3 +216,12 @@ def test_given_options_on_the_dataset_of_names_then_they_hold() -> None:
     with TextLineDataset(names).iterate() as it:
         block = it._run.next_block()
     assert block is not None and block.rows == 2
+
+
+@pytest.mark.parametrize("name", ["", "lines-*.txt"])
+def test_given_a_folder_or_a_pattern_then_the_error_names_the_line_and_list_files(
+    name: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ps.errors.StoreError, match=r"test_text_line\.py:\d+: .*list_files") as caught:
+        list(ps.TextLineDataset(str(tmp_path / name)))
+    assert caught.value.file == str(tmp_path / name)

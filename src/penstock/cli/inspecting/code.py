@@ -43,14 +43,17 @@ def opening_code(files: list[str], compression: str | None) -> str:
     >>> print(opening_code([f"d/train-{i}.tfrecord" for i in range(9)], None))
     files = ps.Dataset.list_files('d/train-*.tfrecord', shuffle=False)
     ds = ps.TFRecordDataset(files)
+    >>> print(opening_code([f"d/{i}/some.tfrecord" for i in range(9)], None).splitlines()[0][:40])
+    files = ['d/0/some.tfrecord', 'd/1/some.
     """
     packed = f", compression_type={compression!r}" if compression else ""
     if len(files) == 1:
         return f"ds = ps.TFRecordDataset({files[0]!r}{packed})"
     listed = repr(files)
-    if len(files) > FEW:
-        first = _common(files)
-        last = _common([file[len(first) :][::-1] for file in files])[::-1]
+    first = _common(files)
+    last = _common([file[len(first) :][::-1] for file in files])[::-1]
+    # A star stands for no folder.
+    if len(files) > FEW and not any("/" in file[len(first) : len(file) - len(last)] for file in files):
         listed = f"ps.Dataset.list_files({first + '*' + last!r}, shuffle=False)"
     return f"files = {listed}\nds = ps.TFRecordDataset(files{packed})"
 

@@ -14,11 +14,11 @@ from penstock.cli.inspecting.looking import Looking, plural
 from penstock.cli.inspecting.recognise import Kind, recognise
 from penstock.cli.inspecting.tfrecord import TFRecords
 from penstock.errors import PenstockError, StoreError
-from penstock.io.stores.listing import list_paths
+from penstock.io.stores.listing import INDEX_SUFFIX, list_paths
 from penstock.io.stores.opening import open_stored
 from penstock.io.stores.remote import is_address
 
-SIDE = (".penstock-index", ".crc", ".md5", ".sha256")
+SIDE = (INDEX_SUFFIX, ".crc", ".md5", ".sha256")
 """What the names of files end in that stand beside data."""
 
 

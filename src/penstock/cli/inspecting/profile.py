@@ -66,18 +66,18 @@ class Stats:
         if kind == 1:
             self._add_strings(counts, first, last, places, batch)
         else:
-            self._add_numbers(kind, first, last, places)
+            self._add_numbers(kind, counts, first, last, places)
 
-    def _add_numbers(self, kind: int, first: Index, last: Index, places: Index) -> None:
+    def _add_numbers(self, kind: int, counts: Index, first: Index, last: Index, places: Index) -> None:
         from penstock.kernels.compiled import example_values as kernels
 
         out: Any
         if kind == 3:
             out = np.empty(int(places[-1]), np.int64)
-            kernels.fill_ints(first, last, places, out)
+            kernels.fill_ints(first, last, counts, places, out)
         else:
             out = np.empty(int(places[-1]), np.float32)
-            kernels.fill_floats(first, last, places, out.view(np.uint32))
+            kernels.fill_floats(first, last, counts, places, out.view(np.uint32))
             number = ~np.isnan(out)
             self.nan += int(len(out) - np.count_nonzero(number))
             out = out[number]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import errno
 import os
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
@@ -14,7 +15,7 @@ import numpy as np
 
 from penstock.blocks.block import Block
 from penstock.blocks.spec import BYTES, TEXT, Spec, dtype_name
-from penstock.errors import ArgumentError, ArgumentTypeError, DataError, ElementError
+from penstock.errors import ArgumentError, ArgumentTypeError, DataError, ElementError, StoreError
 from penstock.graph import checks
 from penstock.graph.op import AUTOTUNE, UNKNOWN, Op
 from penstock.graph.running import Context, Input, Pipeline, Running
@@ -106,6 +107,9 @@ class FilesOp(Op):
     def find_cardinality(self) -> int:
         return UNKNOWN
 
+    def sources(self) -> Iterable[str]:
+        return self.filenames
+
     def read(self) -> Op:
         """What a dataset over these files is made of: this op, or several files in turn."""
         if self.num_parallel_reads is None:
@@ -140,6 +144,9 @@ class FilesInTurn(Interleave):
 
     def find_spec(self) -> Spec | None:
         return self.reads.spec
+
+    def sources(self) -> Iterable[str]:
+        return self.reads.sources()
 
     def describe(self) -> str:
         return self.reads.describe()
@@ -185,11 +192,20 @@ class RunningFiles(Running):
                 path = self._next_path()
                 if path is None:
                     return None
-                self._reader = self._open(path, self._context)
+                self._reader = self._opened(path)
             block = self._reader.pull(rows)
             if block is not None:
                 return block
             self.close()
+
+    def _opened(self, path: str) -> Reader:
+        try:
+            return self._open(path, self._context)
+        except StoreError as error:
+            if error.errno not in (errno.ENOENT, errno.EISDIR):
+                raise
+            hint = " For the files of a folder, or of a pattern, use ps.Dataset.list_files."
+            raise error.at(self._context.where, hint) from None
 
     def _next_path(self) -> str | None:
         number = self._next
