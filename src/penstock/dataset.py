@@ -814,7 +814,8 @@ class Dataset(Pipeline):
 
         That holds for later processes too: what is above is then not run at all. A pass that ends early, or
         in which an element fails, leaves nothing behind, and the next one begins anew. While one run writes,
-        others pass elements on. A folder with the snapshot of another pipeline is refused. What is random
+        others pass elements on. A folder with the snapshot of another pipeline is refused; so is one whose
+        source files have changed since, as with `save`: delete it, and it is written again. What is random
         above is as it was in the pass that was written; shuffle after the snapshot.
 
         >>> import tempfile
@@ -1032,8 +1033,11 @@ class Dataset(Pipeline):
         Dtypes, shapes and structure stay as they are. A file holds about `shard_bytes` (256 MiB), and is
         complete when it is there; a `manifest.json` says which are. The same call again, after an error or a
         kill, goes on after the last complete file. Another pipeline is refused there, unless `overwrite` says
-        to start anew; so is a folder with other files. `seed` is as with `iterate`; without one here or in
-        the options it is 0, so that a second run gives the same elements.
+        to start anew; so is a folder with other files, or one that was made of files that have changed since.
+        For that, the size and time are kept of the files of this machine that the pipeline names or lists;
+        files of stores, databases, and names that are computed or are elements of a dataset are not watched.
+        `seed` is as with `iterate`; without one here or in the options it is 0, so that a second run gives
+        the same elements.
 
         >>> import tempfile
         >>> import penstock as ps
@@ -1082,9 +1086,10 @@ class Dataset(Pipeline):
         `shard_bytes` (128 MiB) of records in each, before compression: "GZIP", "ZLIB" or "ZSTD".
 
         A file is complete when it is there. The same call again, after an error or a kill, checks the files
-        that are there, writes those again that are damaged, and goes on. Another pipeline, or other
-        arguments, are refused there, unless `overwrite` says to start anew. `seed` is as with `iterate`;
-        without one here or in the options it is 0, so that a second run gives the same elements.
+        that are there, writes those again that are damaged, and goes on. Another pipeline, other arguments
+        and source files that have changed since are refused there, unless `overwrite` says to start anew. Which
+        files are watched is as with `save`. `seed` is as with `iterate`; without one here or in the options
+        it is 0, so that a second run gives the same elements.
 
         >>> import tempfile
         >>> import penstock as ps

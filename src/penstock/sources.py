@@ -48,9 +48,11 @@ def TFRecordDataset(  # noqa: N802
     where the length of a record is damaged, or a file is cut off, it goes on with the next file.
 
     Over files of this machine that are not compressed, `shuffle()` without a size keeps no records: it reads
-    them in a random order, through an index that it makes once beside each file, `NAME.penstock-index`
-    (or in the user's cache folder). `skip` and `shard` use the index where there is one. The length is
-    `ps.UNKNOWN` all the same, as nothing is opened before the dataset is iterated.
+    them in a random order, through an index that it makes once beside each file, `.NAME.penstock-index`
+    (or in the user's cache folder). Once a whole shuffle has found every record good, the index says so, and
+    `skip` and `shard` no longer read what they leave out; until then, and where a record is damaged, they
+    read in order. The length is `ps.UNKNOWN` all the same, as nothing is opened before the dataset is
+    iterated.
 
     >>> import tempfile
     >>> import penstock as ps

@@ -185,3 +185,15 @@ def test_given_a_damaged_manifest_then_the_folder_cannot_be_read(tmp_path: Path)
     cut(tmp_path / "s" / "manifest.json", 60)
     found = look_one(tmp_path / "s")
     assert (found.status, "manifest" in found.error) == (2, True)
+
+
+def test_given_records_with_indexes_beside_them_then_the_indexes_are_not_looked_at(tmp_path: Path) -> None:
+    names = [tmp_path / "train-0", tmp_path / "train-1"]
+    for name in names:
+        name.write_bytes(framed(b"one", b"two"))
+    list(ps.TFRecordDataset(names).shuffle())
+    (tmp_path / "train-0.penstock-index").write_bytes(b"of another name")
+    for path in (tmp_path, tmp_path / "train-*", tmp_path / "*"):
+        found = look_one(path)
+        assert (found.format, found.status) == ("TFRecord", 0)
+        assert [file.path for file in found.files] == [str(name) for name in names]

@@ -1,6 +1,8 @@
 """Damages tf.train.Examples in many ways and parses them: the right data comes, or a `DataError`.
 
-A record lies right before memory that nobody may read, so that a read beyond its end ends the process.
+A record lies right before memory that nobody may read, so that a read beyond its end ends the process, and
+what is written beyond the end of a result is seen. Many features are what merged messages are: lists of
+several kinds, in parts, some empty, and keys that come twice.
 
 PYTHONPATH=src:tests python -m fuzz.example 1000000
 """
@@ -8,8 +10,6 @@ PYTHONPATH=src:tests python -m fuzz.example 1000000
 from __future__ import annotations
 
 import argparse
-import ctypes
-import mmap
 import random
 from collections import Counter
 from time import perf_counter
@@ -19,6 +19,7 @@ import numpy as np
 
 import penstock as ps
 from contract.example_twin import KINDS, Damaged, parsed
+from fuzz.guarded import Canaries, Guarded
 from penstock.io.examples.found import BadRecord
 from penstock.io.examples.parse import Parser
 from penstock.io.examples.readings import Frame
@@ -59,7 +60,7 @@ def seldom(bits: random.Random) -> bytes:
 
 def a_list(bits: random.Random, kind: int) -> bytes:
     """A BytesList, a FloatList or an Int64List, packed or not."""
-    count = bits.choice([0, 1, 1, 1, 2, 3, 9])
+    count = bits.choice([0, 1, 1, 1, 2, 3, 9, 40])
     if kind == 1:
         return b"".join(
             field(1, bits.randbytes(bits.choice([0, 3, 20]))) + seldom(bits) for _ in range(count)
@@ -80,16 +81,37 @@ def kind_of(bits: random.Random, key: str) -> int:
     return KEYS.index(key) % 3 + 1 if bits.random() < 0.9 else bits.choice([1, 2, 3])
 
 
+def merged(bits: random.Random, own: int) -> bytes:
+    """A Feature of its own kind, of another, and of its own again, each in any number of lists."""
+    feature = b""
+    for kind in bits.choice([(own, 0, own), (own, 0, own), (0, own), (own, 0), (own, 0, 0, own)]):
+        kind = kind or bits.choice([1, 2, 3])
+        for _ in range(bits.choice([1, 1, 2, 3])):
+            feature += field(kind, a_list(bits, kind) if bits.random() < 0.8 else b"") + seldom(bits)
+    return feature
+
+
+def feature_of(bits: random.Random, key: str) -> bytes:
+    """A Feature: plain mostly, else in lists that do not belong together, merged, or empty."""
+    if bits.random() < 0.25:
+        return merged(bits, kind_of(bits, key))
+    feature = seldom(bits)
+    for _ in range(bits.choice([1, 1, 1, 1, 2, 0])):
+        kind = kind_of(bits, key)
+        feature += field(kind, a_list(bits, kind))
+    return feature
+
+
 def record(bits: random.Random) -> bytes:
     """An Example of a few features, oddly written at times."""
     out = b""
     for _ in range(bits.choice([1, 1, 2])):
         entries = b""
-        for key in bits.sample(KEYS, bits.randrange(len(KEYS))):
-            feature = seldom(bits)
-            for _ in range(bits.choice([1, 1, 1, 1, 2, 0])):
-                kind = kind_of(bits, key)
-                feature += field(kind, a_list(bits, kind))
+        keys = bits.sample(KEYS, bits.randrange(len(KEYS)))
+        if keys and bits.random() < 0.3:
+            keys += bits.choices(keys, k=bits.choice([1, 2]))
+        for key in keys:
+            feature = feature_of(bits, key)
             parts = [field(1, key.encode()), field(2, feature), seldom(bits)]
             if bits.random() < 0.1:
                 bits.shuffle(parts)
@@ -121,24 +143,6 @@ def damaged(bits: random.Random, raw: bytes, other: bytes) -> bytes:
         else:
             data[at : at + size] = other[at : at + size]
     return bytes(data)
-
-
-class Guarded:
-    """Memory whose end borders on memory that cannot be read."""
-
-    def __init__(self, size: int = 1 << 16) -> None:
-        self._map = mmap.mmap(-1, size + mmap.PAGESIZE)
-        self._bytes = np.frombuffer(self._map, np.uint8)
-        self._size = size
-        libc = ctypes.CDLL(None, use_errno=True)
-        address = ctypes.c_void_p(self._bytes.ctypes.data + size)
-        assert libc.mprotect(address, ctypes.c_size_t(mmap.PAGESIZE), 0) == 0
-
-    def put(self, raw: bytes) -> Any:
-        """The bytes, up to the border."""
-        part = self._bytes[self._size - len(raw) : self._size]
-        part[:] = np.frombuffer(raw, np.uint8)
-        return part
 
 
 Asked = tuple[str, str, int | None, Any]
@@ -200,7 +204,7 @@ def plain(columns: dict[str, Any], asked: list[Asked]) -> dict[str, list[Any]]:
 def fuzz(count: int, seed: int) -> Counter[str]:
     """Parse so many damaged records; `AssertionError` where one is not what plain Python says."""
     bits = random.Random(seed)
-    guarded = Guarded()
+    guarded, canaries = Guarded(), Canaries()
     parsers = [(asked, parser_of(asked)) for asked in (asked_for(bits) for _ in range(40))]
     records = [record(bits) for _ in range(200)]
     seen: Counter[str] = Counter()
@@ -211,7 +215,8 @@ def fuzz(count: int, seed: int) -> Counter[str]:
         asked, parser = bits.choice(parsers)
         right = expected(raw, asked)
         try:
-            columns = parser.columns(guarded.put(raw), np.array([0, len(raw)]), Frame(1, None, np.empty))
+            frame = Frame(1, None, canaries.empty)
+            columns = parser.columns(guarded.put(raw), np.array([0, len(raw)]), frame)
         except BadRecord:
             assert right is None, (raw, asked)
             seen["failed"] += 1
@@ -219,6 +224,7 @@ def fuzz(count: int, seed: int) -> Counter[str]:
             assert right is not None, (raw, asked)
             assert plain(columns, asked) == right, (raw, asked)
             seen["good"] += 1
+        canaries.check()
     return seen
 
 

@@ -131,6 +131,18 @@ def both(tf: Any, path: Path, data: bytes, kinds: str, **arguments: Any) -> tupl
         (b"a,b\n1,2\n", "II", {"header": True}),
         (b'"h\nx",y\n1,2\n', "II", {"header": True}),
         (b"", "S", {"header": True}),
+        (b'"name,age\nA,1\nB,2\n', "SI", {"header": True}),
+        (b'na"me,age\nA,1\nB,2\n', "SI", {"header": True}),
+        (b'"na"me,age\nA,1\nB,2\n', "SI", {"header": True}),
+        (b'"na"me",age\nA,1\nB,2\n', "SI", {"header": True}),
+        (b'a,b,c,"d\nA,1\n', "SI", {"header": True}),
+        (b'a,b,c,d"\nA,1\n', "SI", {"header": True}),
+        (b'a,"b\nA,1\n', "SI", {"header": True, "use_quote_delim": False}),
+        (b'a"b,"c\nA,1\n', "S", {"header": True, "select_cols": [0]}),
+        (b"a,b,c,d\nA,1\n", "SI", {"header": True}),
+        (b"a\nA,1\n", "SI", {"header": True}),
+        (b"\nA,1\n", "SI", {"header": True}),
+        (b"a,b", "SI", {"header": True}),
         (b'"a ""q"" b","c,d"\n"x\ny",z\n', "SS", {}),
         (b'"a"b"\nx\n', "S", {}),
         (b"a\rb\r\nc\n\n", "s", {}),
@@ -157,8 +169,9 @@ def test_given_any_bytes_then_both_give_the_same_records(tf: Any, tmp_path: Path
     for case in range(120):
         data = b"".join(draw.choices(letters, k=draw.randrange(25)))
         kinds = draw.choice(["s", "S", "ss", "iS", "Lf"])
-        ours, theirs = both(tf, tmp_path / f"{case}", data, kinds, use_quote_delim=quotes, buffer_size=8)
-        assert ours == theirs, (data, kinds)
+        how = {"use_quote_delim": quotes, "buffer_size": 8, "header": case % 4 == 3}
+        ours, theirs = both(tf, tmp_path / f"{case}", data, kinds, **how)
+        assert ours == theirs, (data, kinds, how)
 
 
 def test_given_floats_then_both_read_the_same_bits(tf: Any, tmp_path: Path) -> None:

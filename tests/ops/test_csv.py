@@ -120,6 +120,26 @@ def test_given_a_header_then_the_first_record_of_each_file_is_passed_over() -> N
 
 
 @pytest.mark.parametrize(
+    "header, said, follow",
+    [
+        (b'"name,age', "expected a quote that closes field 0, got the end of the file", []),
+        (b'name,"age', "expected a quote that closes field 1, got the end of the file", []),
+        (b'na"me,age', "expected no quotes in a field without quotes around it", [(b"A", 1), (b"B", 2)]),
+        (b'"na"me",age', "expected a delimiter or the end of the line", [(b"A", 1), (b"B", 2)]),
+    ],
+)
+def test_given_a_header_with_a_quote_too_many_then_it_is_one_error_and_what_follows_is_read(
+    header: bytes, said: str, follow: list[Any]
+) -> None:
+    path = file("head", header + b"\nA,1\nB,2\n")
+    ds = CsvDataset([path, file("next", b"name\nC,3\n")], [S, INT], header=True)
+    assert events(ds) == [FAILED, *follow, (b"C", 3)]
+    with pytest.raises(ps.errors.DataError, match=rf"head, line 1, byte 0: {said}") as caught:
+        list(ds)
+    assert (caught.value.file, caught.value.offset, caught.value.number) == (path, 0, 0)
+
+
+@pytest.mark.parametrize(
     "record, said",
     [
         (b"x,1,a", "expected int32 in column 0, got b'x'"),

@@ -101,6 +101,52 @@ class TestFromSql(OpContract):
         with pytest.raises(ps.errors.ArgumentTypeError, match=r"'x'.*cannot be filled with 'none'"):
             list(declare("SELECT * FROM gaps", fill_nulls={"x": "none"}))
 
+    @pytest.mark.parametrize("value", [0.5, "3", True, 2**63, None])
+    def test_given_a_fill_that_the_column_cannot_hold_then_it_is_refused(self, value: Any) -> None:
+        ds = declare("SELECT NULL AS a UNION ALL SELECT 1", fill_nulls={"a": value})
+        said = rf"from_sql at .*: column 'a' of the type int64 cannot be filled with {value!r}.*COALESCE"
+        with pytest.raises(ps.errors.ArgumentTypeError, match=said):
+            list(ds)
+
+    @pytest.mark.parametrize("other", ["'a'", "x'00ff'"])
+    @pytest.mark.parametrize("form", ["{0} UNION ALL {1}", "{1} UNION ALL {0};", "{1} UNION ALL {0} -- all"])
+    def test_given_numbers_among_text_then_no_digit_is_lost_without_a_word(
+        self, other: str, form: str
+    ) -> None:
+        ds = declare(form.format("SELECT 7, 3.141592653589793 AS x", f"SELECT 8, {other}"))
+        with pytest.raises(ps.errors.ArgumentTypeError, match=r"from_sql at .*column 'x' .*digits.*CAST"):
+            list(ds)
+
+    def test_given_whole_numbers_among_floats_then_no_digit_is_lost_without_a_word(self) -> None:
+        ds = declare("SELECT 0.5 AS x UNION ALL SELECT ?", 1, parameters=(2**53 + 1,))
+        with ds.iterate() as it:
+            assert next(it)["x"] == 0.5
+            with pytest.raises(ps.errors.ArgumentTypeError, match=r"column 'x' .*double.*digits.*CAST"):
+                next(it)
+        exact = declare("SELECT 0.5 AS x UNION ALL SELECT ?", parameters=(2**53,))
+        assert [float(row["x"]) for row in exact] == [0.5, 2.0**53]
+        large = declare("SELECT 1e300 AS x UNION ALL SELECT 5")
+        assert [float(row["x"]) for row in large] == [1e300, 5.0]
+
+    def test_given_text_that_looks_like_a_number_cut_short_then_it_comes_as_it_is(self) -> None:
+        ds = declare("SELECT '3.141593e+00' AS x UNION ALL SELECT 7")
+        assert [row["x"] for row in ds] == ["3.141593e+00", "7"]
+        cast = declare(
+            "SELECT CAST(x AS REAL) AS x FROM (SELECT 3.141592653589793 AS x UNION ALL SELECT 'a')"
+        )
+        assert [float(row["x"]) for row in cast] == [3.141592653589793, 0.0]
+
+    def test_given_several_statements_then_declaring_fails_and_shows_the_second(self) -> None:
+        said = r"from_sql at .*test_from_sql.py:\d+: expected one statement, got 2.*'SELECT 2'"
+        with pytest.raises(ps.errors.ArgumentError, match=said):
+            declare("SELECT 1; SELECT 2")
+        with pytest.raises(ps.errors.ArgumentError, match="empty"):
+            declare("-- nothing;\n ; ;")
+
+    @pytest.mark.parametrize("end", [";", " ;\n", "; -- that is all; really", "; /* no; more */ ;"])
+    def test_given_one_statement_then_what_ends_it_does_not_matter(self, end: str) -> None:
+        assert [row["x"] for row in declare("SELECT ';' AS x" + end)] == [";"]
+
     def test_given_a_value_of_another_type_than_the_first_ones_then_it_says_what_to_do(self) -> None:
         ds = declare("SELECT CASE WHEN id < 20 THEN id ELSE name END AS mixed FROM rows ORDER BY id", 10)
         it = iter(ds)

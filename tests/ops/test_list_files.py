@@ -95,3 +95,13 @@ def test_given_no_pattern_then_declaring_fails_with_the_users_line(given: Any) -
         (TypeError, ValueError), match=r"list_files\(file_pattern=\) at .*test_list_files\.py:\d+"
     ):
         ps.Dataset.list_files(given)
+
+
+@pytest.mark.parametrize("before", ["", "file://"])
+def test_given_the_index_of_a_file_then_no_pattern_gives_it(tmp_path: Path, before: str) -> None:
+    for name in ("some", ".some.penstock-index", "other.penstock-index"):
+        (tmp_path / name).write_bytes(b"")
+    for pattern in (f"{tmp_path}/*", f"{tmp_path}/[.so]*"):
+        assert list(ps.Dataset.list_files(before + pattern, shuffle=False)) == [f"{before}{tmp_path}/some"]
+    with pytest.raises(ps.errors.StoreError, match="found none"):
+        list(ps.Dataset.list_files(f"{before}{tmp_path}/.*"))

@@ -159,6 +159,99 @@ class TestParquet(OpContract):
             list(ParquetDataset(str(path)))
         assert caught.value.file == str(path)
 
+    @pytest.mark.parametrize("at", [4, 8, 12, 30, 60])
+    @pytest.mark.parametrize("how", [{}, {"columns": ["x"]}, {"batch_rows": 7}])
+    def test_given_damage_where_the_first_group_begins_then_it_is_an_error_of_the_file_and_the_rest_comes(
+        self, at: int, how: dict[str, Any]
+    ) -> None:
+        path = FOLDER / "first.parquet"
+        pq.write_table(pa.table({"x": np.arange(300)}), path, row_group_size=100, write_page_checksum=True)
+        data = bytearray(path.read_bytes())
+        data[at] ^= 0xFF
+        data[at + 1] ^= 0xFF
+        path.write_bytes(data)
+        rest = [{"x": i} for i in range(100, 300)]
+        assert events(ParquetDataset(str(path), **how), limit=400) == [FAILED, *rest]
+        assert events(ParquetDataset(str(path), **how).ignore_errors(), limit=400) == rest
+        said = r"ParquetDataset at .*test_parquet\.py:\d+: .*first\.parquet: the row group 0 of 100 rows"
+        with pytest.raises(ps.errors.DataError, match=said) as caught:
+            list(ParquetDataset(str(path), **how))
+        assert (caught.value.file, caught.value.op, caught.value.number) == (str(path), "ParquetDataset", 0)
+
+    def test_given_any_byte_that_is_damaged_then_only_errors_of_ours_come(self) -> None:
+        whole = FOLDER / "whole.parquet"
+        rows = [{"x": i, "s": f"word {i % 3}", "l": [i] * (i % 3)} for i in range(40)]
+        pq.write_table(pa.Table.from_pylist(rows), whole, row_group_size=10)
+        data = whole.read_bytes()
+        path = FOLDER / "flipped.parquet"
+        for at in range(4, len(data) - 8, 7):
+            flipped = bytearray(data)
+            flipped[at] ^= 0x55
+            path.write_bytes(flipped)
+            with ParquetDataset(str(path)).iterate() as it:
+                for _ in range(100):  # a run that ends with another error fails the test
+                    try:
+                        next(it)
+                    except StopIteration:
+                        break
+                    except ps.errors.DataError as error:
+                        assert error.file == str(path), at
+
+    def test_given_damage_that_hides_rows_from_arrow_then_it_is_an_error_and_not_a_shorter_file(self) -> None:
+        whole = FOLDER / "plain.parquet"
+        how = {"row_group_size": 500, "use_dictionary": False, "compression": "none"}
+        pq.write_table(pa.table({"x": np.arange(1000)}), whole, **how)
+        data = whole.read_bytes()
+        path = FOLDER / "hidden.parquet"
+        meta = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+        for at in [*range(4, 30), *range(meta, len(data) - 8)]:
+            flipped = bytearray(data)
+            flipped[at] ^= 1
+            path.write_bytes(flipped)
+            got = events(ParquetDataset(str(path)), limit=1100)
+            assert len(got) >= 1000 or FAILED in got, at
+        flipped = bytearray(data)
+        flipped[5] ^= 1  # the kind of the first page: one of a kind that is not known is no data
+        path.write_bytes(flipped)
+        assert events(ParquetDataset(str(path)), limit=1100) == [FAILED] + [
+            {"x": i} for i in range(500, 1000)
+        ]
+        with pytest.raises(ps.errors.DataError, match=r"row group 0 is damaged: expected 500 rows, got 0"):
+            list(ParquetDataset(str(path)))
+
+    def test_given_a_damaged_name_of_a_column_then_the_file_is_refused_and_the_next_one_read(self) -> None:
+        path = FOLDER / "name.parquet"
+        pq.write_table(pa.table({"somename": [1]}), path, store_schema=False)
+        path.write_bytes(path.read_bytes().replace(b"somename", b"\x89omename"))
+        assert events(ParquetDataset([str(path), a()], columns=["id"]))[:2] == [FAILED, {"id": 0}]
+        with pytest.raises(ps.errors.DataError, match=r"name\.parquet: expected a Parquet file") as caught:
+            list(ParquetDataset(str(path)))
+        assert caught.value.file == str(path)
+
+    @pytest.mark.parametrize(
+        "kind, value",
+        [
+            (pa.int64(), 0.5),
+            (pa.int64(), "3"),
+            (pa.int8(), 300),
+            (pa.uint8(), -1),
+            (pa.int64(), 2**63),
+            (pa.float32(), 1e300),
+            (pa.string(), 3),
+            (pa.int64(), None),
+        ],
+    )
+    def test_given_a_fill_that_the_column_cannot_hold_then_it_is_refused_before_the_first_row(
+        self, kind: Any, value: Any
+    ) -> None:
+        path = FOLDER / "fill.parquet"
+        first = {"string": "a"}.get(str(kind), 1)
+        pq.write_table(pa.table({"a": pa.array([first, None], kind)}), path)
+        said = rf"fill\.parquet: column 'a' of the type {kind} cannot be filled with {value!r}"
+        ds = ParquetDataset(str(path), fill_nulls={"a": value}).ignore_errors()
+        with ds.iterate() as it, pytest.raises(ps.errors.ArgumentTypeError, match=said):
+            next(it)
+
     def test_given_strings_that_are_there_once_and_meant_often_then_batches_stay_small(self) -> None:
         path = written(
             "repeated.parquet",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import secrets
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -77,6 +77,10 @@ class Op(ABC):
     @abstractmethod
     def find_cardinality(self) -> int:
         """How many elements come out: a number, `INFINITE` or `UNKNOWN`."""
+
+    def sources(self) -> Iterable[str]:
+        """The files, or folders of files, that this op names: when they change, so does what it gives."""
+        return ()
 
     @property
     def seam(self) -> str:

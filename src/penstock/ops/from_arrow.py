@@ -53,12 +53,17 @@ class FromArrow(Op):
         known = self._known()
         if known is None:
             return None
-        from penstock.io.formats.arrow_columns import ColumnTypeError, spec_of
+        from penstock.io.formats.arrow_columns import ColumnTypeError, check_fills, spec_of
 
         try:
-            return spec_of(known.schema)
+            spec = spec_of(known.schema)
         except ColumnTypeError as error:
             raise ArgumentTypeError(self.fail(f"{error}. Leave it out: table.select([...]).")) from None
+        try:
+            check_fills(known.schema, dict(self.fill_nulls))
+        except ColumnTypeError as error:
+            raise ArgumentTypeError(self.fail(f"{error}.")) from None
+        return spec
 
     def find_cardinality(self) -> int:
         known = self._known()

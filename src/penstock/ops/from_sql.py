@@ -14,6 +14,7 @@ from penstock.graph.op import UNKNOWN, Op
 from penstock.graph.running import Context, Running
 from penstock.io.formats.sql import Asked, SqlReader
 from penstock.io.formats.sql_connection import Connect, is_address, shown
+from penstock.io.formats.sql_text import statements
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -32,8 +33,16 @@ class FromSql(Op):
     def __post_init__(self) -> None:
         if not isinstance(self.query, str):
             raise ArgumentTypeError(self.fail(f"expected the query to be a text, got {self.query!r}."))
-        if not self.query.strip(" \n\t;"):
+        found = statements(self.query)
+        if not found:
             raise ArgumentError(self.fail("expected a query, got an empty text."))
+        if len(found) > 1:
+            raise ArgumentError(
+                self.fail(
+                    f"expected one statement, got {len(found)}, the second of them {found[1][:80]!r}. "
+                    f"Declare a dataset for each."
+                )
+            )
         self._check_connection()
         if self.parameters is not None and not isinstance(self.parameters, tuple | list | dict):
             raise ArgumentTypeError(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +14,10 @@ from penstock.blocks.build import column_of
 from penstock.blocks.columns import DenseColumn
 from penstock.blocks.spec import BYTES, Spec, TensorSpec
 from penstock.blocks.structure import LEAF, Structure
-from penstock.errors import ArgumentError
+from penstock.errors import ArgumentError, StoreError
 from penstock.graph.op import UNKNOWN, Op, Traits
 from penstock.graph.running import Context, Running
-from penstock.io.formats.image_folder import EXTENSIONS, Listing
+from penstock.io.formats.image_folder import EXTENSIONS, Listing, class_names
 from penstock.io.stores.opening import open_stored
 
 STRUCTURE = Structure(dict, ("image", "label"), (LEAF, LEAF))
@@ -49,6 +51,13 @@ class ImageFolder(Op):
 
     def find_cardinality(self) -> int:
         return UNKNOWN
+
+    def sources(self) -> Iterable[str]:
+        try:
+            classes = class_names(self.folder) if self.class_names is None else self.class_names
+        except StoreError:
+            return (self.folder,)  # the run says what is wrong with it
+        return [str(Path(self.folder, name)) for name in classes]
 
 
 class RunningImages(Running):

@@ -18,6 +18,7 @@ from penstock.graph.op import UNKNOWN, Op
 from penstock.graph.running import Context, Running
 from penstock.graph.site import user_site
 from penstock.io.stores.listing import list_paths
+from penstock.io.stores.opening import is_local
 
 
 def patterns_of(file_pattern: Any) -> tuple[str, ...]:
@@ -56,6 +57,10 @@ class ListFiles(Op):
 
     def find_cardinality(self) -> int:
         return UNKNOWN
+
+    def sources(self) -> Iterable[str]:
+        here = [pattern for pattern in self.patterns if is_local(pattern)]
+        return sorted({path for pattern in here for path in list_paths(pattern)})
 
 
 class RunningListing(Running):

@@ -23,6 +23,7 @@ from penstock.io.formats.saved_manifest import (
 )
 from penstock.io.formats.saved_structure import NotSaved
 from penstock.io.formats.saved_writer import without_objects
+from penstock.io.stores.watched import change, watched
 from penstock.memory.locked import read_only
 from penstock.ops.load import RunningLoad
 
@@ -58,7 +59,7 @@ class Snapshot(Op):
         return RunningLoad(self.directory, found, self.checked, context, verify=True, remedy=self._remedy())
 
     def _usable(self, manifest: SavedManifest | None) -> SavedManifest | None:
-        """A manifest that is complete; `ArgumentError` for that of another pipeline."""
+        """A manifest that is complete; `ArgumentError` where the pipeline or a file it reads was another."""
         if manifest is None:
             return None
         differs = difference(digest_of(self.inputs[0]), manifest.pipeline)
@@ -69,7 +70,16 @@ class Snapshot(Op):
                     f"{self._remedy()} Or name another folder."
                 )
             )
-        return manifest if manifest.state == COMPLETE else None
+        if manifest.state != COMPLETE:
+            return None
+        if changed := change(manifest.sources, watched(self.inputs[0])):
+            raise ArgumentError(
+                self.fail(
+                    f"the folder {self.directory} has a snapshot of files that are not as they were: "
+                    f"{changed}. {self._remedy()} Or take it as it is: ps.Dataset.load({self.directory!r})."
+                )
+            )
+        return manifest
 
     def _remedy(self) -> str:
         return f"Delete the folder {self.directory}, and it will be written again."
@@ -92,7 +102,8 @@ class RunningSnapshot(Running):
         self._ended = False
         check_own(self._folder, load_manifest(self._folder), op.fail("").rstrip(": "))
         remove_files(self._folder, set())
-        manifest = SavedManifest(digest_of(op.inputs[0]), None, new_token())
+        above = op.inputs[0]
+        manifest = SavedManifest(digest_of(above), None, new_token(), watched(above))
         self._writer: SavedWriter | None = None
         try:
             self._writer = SavedWriter(

@@ -25,8 +25,10 @@ class TFRecords(FilesOp):
     """The records of all files, as `bytes`.
 
     Files of this machine that are not compressed have random access, through an index that is kept beside
-    each. A shuffle of the whole makes the index where there is none; other ops use it where there is one.
-    The length stays unknown even then: a dataset opens nothing before it is iterated.
+    each. A shuffle of the whole makes the index where there is none, and marks it as verified where it has
+    read every record of the file and none failed. `skip` and `shard` use indexes that are verified, and no
+    others: what they leave out would not fail, so the stream is the same without an index. The length stays
+    unknown even then: a dataset opens nothing before it is iterated.
     """
 
     indexed: bool = field(default=False, repr=False, metadata={"fingerprint": False})
@@ -71,7 +73,10 @@ class RunningRecords(Running):
 
     @property
     def size(self) -> int:
-        """How many rows can be gathered; `UNKNOWN` where there is no index, and none is to be made."""
+        """How many rows can be gathered; `UNKNOWN` where an index is missing, and none is to be made.
+
+        So it is where an index is not verified, and not all rows will be gathered.
+        """
         if not self._looked:
             self._looked = True
             self._rows = IndexedRecords.of(self._op.filenames, self._context, made=self._op.indexed)

@@ -8,6 +8,7 @@ from penstock.graph import checks
 from penstock.graph.fingerprint import digest_of
 from penstock.graph.running import Pipeline
 from penstock.graph.site import user_site
+from penstock.io.stores.watched import watched
 from penstock.memory.budget import resolve_budget
 from penstock.writing.folder import folder_of
 from penstock.writing.layout import layout_of
@@ -44,6 +45,6 @@ def write_tfrecord(
         options=options,
         budget=budget,
         folder=folder,
-        wanted=Manifest(digest_of(op), seed or 0, packed, layout),
+        wanted=Manifest(digest_of(op), seed or 0, packed, layout, watched(op)),
         overwrite=overwrite,
     ).run()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from penstock.errors import StoreError
 from penstock.graph.fingerprint import first_difference
 from penstock.io.examples.features import FixedLenFeature, FixedLenSequenceFeature, VarLenFeature
+from penstock.io.stores.watched import Watched
 from penstock.io.stores.writing import open_for_writing
 from penstock.writing.layout import Layout
 
@@ -68,6 +69,8 @@ class Manifest:
     """Of everything random in the run that has no seed of its own."""
     compression: str | None
     layout: Layout
+    sources: Watched = field(default_factory=dict)
+    """The files that the pipeline reads, as they were."""
     features: dict[str, Feature] | None = None
     """By name; None where the records are bytes of the user's own."""
     state: str = WRITING
@@ -113,6 +116,7 @@ class Manifest:
             "seed": self.seed,
             "features": None if features is None else {name: asdict(one) for name, one in features.items()},
             "pipeline": self.pipeline,
+            "sources": self.sources,
             "shards": [asdict(shard) for shard in self.shards],
         }
         with open_for_writing(str(folder / NAME)) as file:
@@ -150,6 +154,7 @@ def _read(said: dict[str, Any]) -> Manifest:
         seed=said["seed"],
         compression=said["compression"],
         layout=Layout(**said["layout"]),
+        sources=dict(said.get("sources", {})),
         features=features and {name: _feature(**one) for name, one in features.items()},
         state=said["state"],
         shards=tuple(Shard(**one) for one in said["shards"]),

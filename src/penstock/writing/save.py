@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
 
@@ -16,6 +16,7 @@ from penstock.graph.site import user_site
 from penstock.io.formats.saved_folder import SavedWriter, check_own, remove_files
 from penstock.io.formats.saved_manifest import COMPLETE, SavedManifest, difference, load_manifest
 from penstock.io.formats.saved_structure import NotSaved
+from penstock.io.stores.watched import change, present
 from penstock.io.stores.writing import BUFFER
 from penstock.ops.prefetch import Prefetch
 from penstock.options import Options
@@ -71,9 +72,21 @@ class Saving:
                     f"{self.folder} has another dataset: {differs}. Save elsewhere, or start anew with "
                     f"overwrite=True."
                 )
-            manifest = self._whole(manifest)
+            manifest = self._whole(self._unchanged(manifest, call))
         remove_files(self.folder, {shard.name for shard in manifest.shards})
         return manifest
+
+    def _unchanged(self, manifest: SavedManifest, call: str) -> SavedManifest:
+        """The same manifest, if the files that the pipeline reads are those that it was written from."""
+        changed = change(manifest.sources, self.wanted.sources)
+        if changed and not manifest.shards:
+            return self.wanted  # nothing is there that could be lost
+        if changed:
+            raise ArgumentError(
+                f"{call}: expected the files that {self.folder} was saved from, but {changed}. Say "
+                f"overwrite=True to save it anew, or save elsewhere."
+            )
+        return replace(manifest, sources=manifest.sources | present(self.wanted.sources))
 
     def _whole(self, manifest: SavedManifest) -> SavedManifest:
         """The same manifest, if its files are there and have the size that it says."""

@@ -12,6 +12,7 @@ from penstock.graph.running import Pipeline
 from penstock.graph.site import user_site
 from penstock.io.formats.saved_folder import SHARD_BYTES
 from penstock.io.formats.saved_manifest import SavedManifest, new_token
+from penstock.io.stores.watched import watched
 from penstock.memory.budget import resolve_budget
 from penstock.ops.parts.saved_arguments import directory_of
 from penstock.options import parse_bytes
@@ -44,7 +45,7 @@ def save(
         options=options,
         budget=resolve_budget(memory, options, call=f"save(memory=) at {user_site()}"),
         folder=folder,
-        wanted=SavedManifest(digest_of(op), checks.count(seed, "save(seed=)"), new_token()),
+        wanted=SavedManifest(digest_of(op), checks.count(seed, "save(seed=)"), new_token(), watched(op)),
         shard_bytes=parse_bytes(SHARD_BYTES if shard_bytes is None else shard_bytes, "save(shard_bytes=)"),
         overwrite=overwrite,
     ).run()

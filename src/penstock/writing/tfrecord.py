@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
 
@@ -19,6 +19,7 @@ from penstock.errors import ArgumentError, ElementError, StoreError
 from penstock.graph.op import AUTOTUNE, Op
 from penstock.graph.passes import plan_of
 from penstock.graph.site import user_site
+from penstock.io.stores.watched import change, present
 from penstock.io.stores.writing import BUFFER
 from penstock.ops.map import Map
 from penstock.ops.prefetch import Prefetch
@@ -90,6 +91,15 @@ class Writing:
                 f"same call has written to, but {self.folder} has another data set: {differs}. "
                 f"Write elsewhere, or start anew with overwrite=True."
             )
+        changed = change(manifest.sources, self.wanted.sources)
+        if changed and not manifest.shards:
+            return self.wanted, True
+        if changed:
+            raise ArgumentError(
+                f"write_tfrecord(directory=) at {user_site()}: expected the files that {self.folder} was "
+                f"written from, but {changed}. Say overwrite=True to write it anew, or write elsewhere."
+            )
+        manifest = replace(manifest, sources=manifest.sources | present(self.wanted.sources))
         remove_leftovers(self.folder, {shard.name for shard in manifest.shards})
         return manifest, False
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -87,6 +88,7 @@ def test_given_partitions_then_values_are_cut_into_rows() -> None:
         (Ragged.ValueRowIds("n"), [0, 1]),
         (Ragged.ValueRowIds("n"), [1, 0, 0, 0]),
         (Ragged.ValueRowIds("n"), [0, 0, 0, 2**62]),
+        (Ragged.ValueRowIds("n"), [0, 0, 1, -(2**63)]),
         (Ragged.UniformRowLength(3), []),
     ],
 )
@@ -94,6 +96,27 @@ def test_given_a_partition_that_does_not_fit_then_it_is_an_error(partition: Any,
     serialized = ps.io.serialize_example({"v": [1, 2, 3, 4], "n": np.array(numbers, np.int64)})
     with pytest.raises(ps.errors.DataError, match=r"feature 'x': expected a .* partition of 4 values"):
         ps.io.parse_single_example(serialized, {"x": Ragged("int64", "v", [partition])})
+
+
+@pytest.mark.parametrize("last", [2**20 + 1, 2**26, 2**63 - 1])
+def test_given_row_numbers_far_beyond_the_values_then_it_is_an_error_and_no_array(last: int) -> None:
+    features = {"x": Ragged("int64", "v", [Ragged.ValueRowIds("n")])}
+    serialized = ps.io.serialize_example({"v": [1], "n": [last]})
+    tracemalloc.start()
+    try:
+        with pytest.raises(ps.errors.DataError, match=f"into at most 1048577 rows, got .{last}"):
+            ps.io.parse_single_example(serialized, features)
+        assert tracemalloc.get_traced_memory()[1] < 2**20
+    finally:
+        tracemalloc.stop()
+
+
+def test_given_row_numbers_with_gaps_then_there_are_empty_rows() -> None:
+    features = {"x": Ragged("int64", "v", [Ragged.ValueRowIds("n")])}
+    gaps = ps.io.serialize_example({"v": [1, 2], "n": [1, 3]})
+    assert ps.io.parse_single_example(gaps, features)["x"].to_list() == [[], [1], [], [2]]
+    many = ps.io.serialize_example({"v": [1], "n": [2**20]})
+    assert len(ps.io.parse_single_example(many, features)["x"]) == 2**20 + 1
 
 
 def test_given_sequence_examples_then_errors_name_the_step() -> None:

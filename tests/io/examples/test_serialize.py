@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -67,6 +68,10 @@ def test_given_a_pipeline_there_and_back_then_nothing_has_changed() -> None:
         (1 + 2j, "expected whole numbers, floats, bytes or text, got complex128"),
         (np.array([1, b"x"], object), "got a int"),
         (np.uint64(2**64 - 1), "64 bits with a sign, got 18446744073709551615"),
+        (1e300, "feature 'x': expected floats that float32 has room for, up to 3.4e38, got 1e.300 in item 0"),
+        ([0.5, np.inf, -1e39], "got -1e.39 in item 2"),
+        (ps.Ragged(np.array([1.0, 1e300]), np.array([0, 2])), "got 1e.300 in item 1"),
+        (np.float64(3.4028236e38), "got 3.4028236e.38 in item 0"),
         ({"a": 1}, "got a dict"),
         (np.array(["2020"], "M8[Y]"), "datetime64"),
         ([[1], [2, 3]], "feature 'x' has a list that is no array"),
@@ -77,6 +82,24 @@ def test_given_a_value_that_an_example_cannot_hold_then_the_error_names_the_feat
 ) -> None:
     with pytest.raises(ps.errors.DataError, match=match):
         ps.io.serialize_example({"x": value})
+
+
+def test_given_floats_at_the_edge_of_float32_then_they_are_kept() -> None:
+    largest = float(np.finfo(np.float32).max)
+    given = np.array([largest, -largest, np.inf, -np.inf, np.nan, 1e-300])
+    back = ps.io.parse_single_example(
+        ps.io.serialize_example({"x": given}), {"x": ps.io.VarLenFeature("float32")}
+    )
+    np.testing.assert_array_equal(back["x"], np.array([largest, -largest, np.inf, -np.inf, np.nan, 0]))
+
+
+def test_given_a_float_beyond_float32_in_a_pipeline_then_the_error_names_the_element(tmp_path: Path) -> None:
+    ds = ps.Dataset.from_tensor_slices({"x": [[0.5, 1.0], [1.5, 2.0], [2.5, 1e300], [3.5, 4.0]]})
+    match = "on element 2: DataError: .*feature 'x': .*got 1e.300 in item 1"
+    with pytest.raises(ps.errors.FunctionError, match=match):
+        list(ds.map(lambda d: ps.io.serialize_example(d)))
+    with pytest.raises(ps.errors.FunctionError, match=match):
+        ds.write_tfrecord(tmp_path / "out")
 
 
 def test_given_no_dict_then_it_is_an_error() -> None:

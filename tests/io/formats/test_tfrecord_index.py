@@ -30,7 +30,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def beside(file: Path) -> Path:
-    return file.with_name("some.tfrecord.penstock-index")
+    return file.with_name(".some.tfrecord.penstock-index")
 
 
 def made(file: Path) -> FileIndex:
@@ -58,7 +58,8 @@ def expected(records: list[bytes]) -> list[tuple[int, int]]:
 def test_given_a_file_then_its_index_is_kept_beside_it_and_found_again(file: Path) -> None:
     assert found(file) is None
     assert spans(made(file)) == expected(RECORDS)
-    assert sorted(path.name for path in file.parent.iterdir()) == [file.name, beside(file).name]
+    assert sorted(path.name for path in file.parent.iterdir()) == [beside(file).name, file.name]
+    assert list(file.parent.glob("some*")) == [file]
     assert spans(found(file)) == expected(RECORDS)
     again = found(file)
     assert again is not None
@@ -112,6 +113,50 @@ def test_given_an_index_with_a_wrong_byte_then_it_is_not_found(file: Path) -> No
     assert found(file) is None
     assert spans(made(file)) == expected(RECORDS)
     assert beside(file).read_bytes() == good
+
+
+def test_when_all_records_were_found_good_then_the_index_says_so_until_the_file_changes(file: Path) -> None:
+    index = made(file)
+    assert not index.verified
+    before = found(file)
+    assert before is not None
+    assert not before.verified
+    index.verify()
+    after = found(file)
+    assert after is not None
+    assert after.verified
+    assert spans(after) == expected(RECORDS)
+    status = file.stat()
+    os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns + 1))
+    assert not made(file).verified
+
+
+def test_when_the_index_is_of_a_later_file_then_an_earlier_one_does_not_mark_it(file: Path) -> None:
+    earlier = made(file)
+    file.write_bytes(framed(b"another"))
+    made(file)
+    earlier.verify()
+    later = found(file)
+    assert later is not None
+    assert not later.verified
+
+
+def test_given_a_mark_with_a_wrong_byte_then_nothing_is_said_to_be_good(file: Path) -> None:
+    made(file).verify()
+    good = beside(file).read_bytes()
+    for place in range(HEADER.size, HEADER.size + 32):
+        wrong = bytearray(good)
+        wrong[place] ^= 1
+        beside(file).write_bytes(wrong)
+        index = found(file)
+        assert index is not None
+        assert not index.verified
+
+
+def test_given_a_file_that_is_read_only_then_its_index_can_be_marked(file: Path) -> None:
+    file.chmod(0o444)
+    made(file)
+    assert beside(file).stat().st_mode & 0o777 == 0o644
 
 
 def test_given_a_file_cut_anywhere_then_the_whole_records_are_found_and_the_damage(file: Path) -> None:

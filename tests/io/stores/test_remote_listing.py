@@ -126,6 +126,14 @@ def test_given_a_pattern_on_a_web_server_that_lists_folders_then_it_matches(
     assert list_paths(f"{web}/{pattern}") == [f"{web}/{name}" for name in as_a_shell_does(folder, pattern)]
 
 
+def test_given_the_index_of_a_file_in_a_store_then_no_pattern_gives_it(memory: Any) -> None:
+    for name in ("d/.6.bin.penstock-index", "d/6.bin.penstock-index"):
+        memory.pipe_file(f"/root/{name}", b"x")
+    for pattern in ("d/*", "d/**", "d/[.6]*", "d/6.bin*"):
+        assert list_paths(f"memory://root/{pattern}") == ["memory://root/d/6.bin"]
+    assert list_paths("memory://root/d/.*") == []
+
+
 def test_given_a_file_address_then_its_scheme_is_kept(folder: Path) -> None:
     assert list_paths(f"file://{folder}/a/*.bin") == [f"file://{folder}/a/{k}.bin" for k in (1, 2)]
 

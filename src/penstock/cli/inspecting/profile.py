@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from penstock.cli.inspecting.findings import Column, Pair, wider
 from penstock.cli.inspecting.records import Batch
 from penstock.cli.inspecting.values import look
+from penstock.io.examples.found import hold
 from penstock.kernels.example_entries import (
     FEATURE,
     FULL,
@@ -74,10 +75,12 @@ class Stats:
         out: Any
         if kind == 3:
             out = np.empty(int(places[-1]), np.int64)
-            kernels.fill_ints(first, last, counts, places, out)
+            done = kernels.fill_ints(first, last, counts, places, out)
         else:
             out = np.empty(int(places[-1]), np.float32)
-            kernels.fill_floats(first, last, counts, places, out.view(np.uint32))
+            done = kernels.fill_floats(first, last, counts, places, out.view(np.uint32))
+        hold(done, len(first))
+        if kind == 2:
             number = ~np.isnan(out)
             self.nan += int(len(out) - np.count_nonzero(number))
             out = out[number]
@@ -88,7 +91,7 @@ class Stats:
         from penstock.kernels.compiled import example_values as kernels
 
         begins, lengths = np.zeros((2, int(places[-1])), np.int64)
-        kernels.find_strings(first, last, counts, places, begins, lengths)
+        hold(kernels.find_strings(first, last, counts, places, begins, lengths), len(first))
         self.bytes = wider(self.bytes, (int(lengths.min()), int(lengths.max())))
         base = batch.values.ctypes.data
         for begin, length in zip(

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.blocks.spec import BYTES, dtype_name
+from penstock.errors import DataError
 from penstock.kernels.spans import Empty, offsets_of
 
 Index = NDArray[np.int64]
@@ -69,16 +70,19 @@ class Found:
         from penstock.kernels.compiled import example_values as kernels
 
         if self.dtype == np.float32:
-            kernels.fill_floats(self.first, self.last, places, out.view(np.uint32))
+            done = kernels.fill_floats(self.first, self.last, self.counts, places, out.view(np.uint32))
         else:
-            kernels.fill_ints(self.first, self.last, places, out)
+            done = kernels.fill_ints(self.first, self.last, self.counts, places, out)
+        hold(done, len(self.first))
 
     def spans(self, places: Index, total: int) -> tuple[Index, Index]:
         """Where strings lie and how long they are: each record's from its place on, the others empty."""
         from penstock.kernels.compiled import example_values as kernels
 
         begins, lengths = np.zeros(total, np.int64), np.zeros(total, np.int64)
-        kernels.find_strings(self.first, self.last, self.counts, places, begins, lengths)
+        hold(
+            kernels.find_strings(self.first, self.last, self.counts, places, begins, lengths), len(self.first)
+        )
         return begins, lengths
 
     def strings(self, begins: Index, lengths: Index, other: bytes, empty: Empty) -> tuple[Raw, Index]:
@@ -89,6 +93,15 @@ class Found:
         out = empty(int(offsets[-1]), np.dtype(np.uint8))
         kernels.copy_strings(np.frombuffer(other, np.uint8), begins, offsets, out)
         return out, offsets
+
+
+def hold(done: int, number: int) -> None:
+    """Hold what was filled to what was counted; less is filled only where the bytes have changed since."""
+    if done < number:
+        raise DataError(
+            "tf.train.Example: expected the bytes of the records to stay as they are while they are parsed, "
+            "but they have changed. Do not write to the buffer or the file that they come from."
+        )
 
 
 class Keys:
@@ -150,7 +163,9 @@ def _unlike(code: int, asked: Slot, got: int) -> str:
     if asked.need < 0:
         many = f"{dtype} values" if asked.stride == 1 else f"a multiple of {asked.stride} {dtype} values"
     if code == 7:
-        return f"expected {many}, got {_NAMES[got]} values"
+        return (
+            f"expected {many}, got {_NAMES[got]} values" if got else f"expected {many}, got none of any kind"
+        )
     if code == 8:
         return f"expected {many}, got {got}"
     return f"expected {many}, but the example does not have it. Give it a default, or leave it out"

@@ -17,6 +17,9 @@ from penstock.io.examples.ragged_feature import Partition, RaggedFeature
 from penstock.io.examples.readings import Frame, Reading, Size, cut, flat, objects
 from penstock.kernels.spans import offsets_of
 
+MOST_EMPTY_ROWS = 1 << 20
+"""So many more rows than values may there be: a few bytes must not ask for an array beyond all memory."""
+
 
 @dataclass(frozen=True)
 class Partitioned(Reading):
@@ -55,10 +58,13 @@ class Partitioned(Reading):
             lengths = row_lengths(partition, own, length)
             if lengths is None:
                 came = f"length={partition.length}" if own is None else f"{own.tolist()[:8]}"
+                most = ""
+                if isinstance(partition, RaggedFeature.ValueRowIds):
+                    most = f" into at most {length + MOST_EMPTY_ROWS} rows"
                 raise BadRecord(
                     record,
                     f"feature {self.name!r}: expected a {type(partition).__name__.strip('_')} partition of "
-                    f"{length} values, got {came}",
+                    f"{length} values{most}, got {came}",
                 )
             levels.insert(0, lengths)
             length = len(lengths)
@@ -87,11 +93,10 @@ def row_lengths(partition: Partition, own: Index | None, length: int) -> Index |
         size = partition.length  # type: ignore[attr-defined]
         return None if length % size else np.full(length // size, size, np.int64)
     if isinstance(partition, RaggedFeature.ValueRowIds):
-        if len(own) != length or (len(own) and (own[0] < 0 or (np.diff(own) < 0).any())):
+        if len(own) != length or (len(own) and (own[0] < 0 or (own[1:] < own[:-1]).any())):
             return None
         rows = int(own[-1]) + 1 if len(own) else 0
-        # A row number beyond all sense would be an array beyond all memory.
-        return np.bincount(own, minlength=rows) if rows <= 1 << 31 else None
+        return np.bincount(own, minlength=rows) if rows <= length + MOST_EMPTY_ROWS else None
     lengths = own
     if isinstance(partition, RaggedFeature.RowSplits):
         if not len(own):

@@ -14,7 +14,7 @@ from penstock.blocks.ragged import Ragged
 from penstock.blocks.spec import BYTES, TensorSpec
 from penstock.errors import ArgumentTypeError
 from penstock.io.examples.features import FixedLenSequenceFeature, VarLenFeature
-from penstock.io.examples.found import KINDS, BadRecord, Found, Index, Keys, Raw, Slot, explain
+from penstock.io.examples.found import KINDS, BadRecord, Found, Index, Keys, Raw, Slot, explain, hold
 from penstock.io.examples.ragged_feature import RaggedFeature
 from penstock.io.examples.readings import Frame, Size, cut, flat, layout, objects, ragged_column
 from penstock.kernels.spans import offsets_of
@@ -65,7 +65,7 @@ class Lists:
             lengths = np.maximum(steps[i], 0)
             total = int(lengths.sum())
             begins, ends, counts, one, other = (np.empty(total, np.int64) for _ in range(5))
-            find_features(first[i], last[i], begins, ends)
+            hold(find_features(first[i], last[i], steps[i], begins, ends), records)
             kind = KINDS[slot.dtype]
             done = survey_features(buf, begins, ends, kind, slot.need, counts, one, other, fault)
             if done < total:

@@ -40,8 +40,8 @@ def serialize_example(features: Mapping[str, Any]) -> bytes:
 
     Whole numbers and bools become an int64 list, floats a float list (of float32), bytes and text a
     bytes list, arrays of any shape the list of their items. None and [] are a feature without values. Keys
-    are written in order, so that equal dicts give equal bytes. In a `map` all elements of a
-    block are serialized at once.
+    are written in order, so that equal dicts give equal bytes. A number that its list has no room for, as
+    1e300 in a float list, is an error. In a `map` all elements of a block are serialized at once.
 
     >>> import penstock as ps
     >>> ps.io.serialize_example({"x": 3})
@@ -105,18 +105,23 @@ def serialize(columns: Mapping[str, Column], rows: int, empty: Empty) -> BytesCo
         payloads, entries = np.empty(rows, np.int64), np.empty(rows, np.int64)
         kernels.measure(part.kind, part.items, part.bounds, part.absent, len(key), payloads, entries)
         bodies += entries
-        parts.append((key, part, payloads))
+        parts.append((key, part, payloads, entries))
     sizes, places = np.empty(rows, np.int64), np.empty(rows, np.int64)
     kernels.whole_sizes(bodies, sizes)
     offsets = offsets_of(sizes)
     out = empty(int(offsets[-1]), np.dtype(np.uint8))
     kernels.write_heads(bodies, offsets, places, out)
-    for key, part, payloads in parts:
+    for key, part, payloads, entries in parts:
         raw_key = np.frombuffer(key, np.uint8)
-        kernels.write(
+        done = kernels.write(
             *(part.kind, part.items, part.raw, part.begins, part.bounds, part.absent),
-            *(raw_key, payloads, places, out),
+            *(raw_key, payloads, entries, places, out),
         )
+        if done < rows:
+            raise DataError(
+                f"ps.io.serialize_example: feature {key.decode(errors='surrogatepass')!r}: expected values "
+                "that stay as they are while they are serialized, but they have changed."
+            )
     return BytesColumn(out, offsets, text=False)
 
 
@@ -142,10 +147,25 @@ def _values(column: Column, name: str) -> _Values:
             )
         return _Values(3, np.ascontiguousarray(flat, np.int64), NOTHING, NONE, bounds, absent)
     if flat.dtype.kind == "f":
-        with np.errstate(over="ignore"):  # what is too large is infinite, as in TensorFlow
-            raw = np.ascontiguousarray(flat, np.float32).view(np.uint8)
-        return _Values(2, NONE, raw, NONE, bounds, absent)
+        with np.errstate(over="ignore"):  # looked for below
+            single = np.ascontiguousarray(flat, np.float32)
+        if flat.dtype.itemsize > 4:
+            _check_range(flat, single, bounds, name)
+        return _Values(2, NONE, single.view(np.uint8), NONE, bounds, absent)
     raise _unfit(name, str(flat.dtype))
+
+
+def _check_range(flat: NDArray[Any], single: NDArray[np.float32], bounds: Index, name: str) -> None:
+    """Refuse a number that float32 has no room for: it would be stored as infinite."""
+    places = np.flatnonzero(np.isinf(single))
+    places = places[np.isfinite(flat[places])]
+    if not len(places):
+        return
+    item = int(places[0] - bounds[np.searchsorted(bounds, places[0], "right") - 1])
+    raise DataError(
+        f"ps.io.serialize_example: feature {name!r}: expected floats that float32 has room for, up to "
+        f"3.4e38, got {flat[places[0]]!s} in item {item}. Scale or clip them first."
+    )
 
 
 def _of_objects(column: ObjectColumn, name: str) -> _Values:

@@ -21,6 +21,7 @@ from pyarrow import types as kinds
 from penstock.blocks.block import Block
 from penstock.blocks.columns import BytesColumn, Column, DenseColumn
 from penstock.blocks.spec import Spec
+from penstock.io.formats.arrow_fills import check_fills, fill_of
 from penstock.io.formats.arrow_lists import RowsError, in_fixed_lists, in_lists
 from penstock.io.formats.arrow_types import (
     ColumnTypeError,
@@ -32,7 +33,7 @@ from penstock.io.formats.arrow_types import (
     spec_of,
 )
 
-__all__ = ["ColumnTypeError", "RowsError", "block_of", "spec_of"]
+__all__ = ["ColumnTypeError", "RowsError", "block_of", "check_fills", "spec_of"]
 
 NO_FILL: Mapping[str, Any] = {}
 
@@ -92,12 +93,12 @@ class _Conversion:
             nan = "float('nan')" if kinds.is_floating(array.type) else "..."
             what = f"column {path!r} is null. Say what to put there: fill_nulls={{{path!r}: {nan}}}"
             raise RowsError(what, np.flatnonzero(array.is_null().to_numpy(zero_copy_only=False)))
+        fill = fill_of(self._fill[path], array.type, path)
         try:
-            return pc.coalesce(array, pa.scalar(self._fill[path], array.type))
-        except (pa.ArrowException, TypeError, ValueError) as error:
+            return pc.coalesce(array, fill)
+        except pa.ArrowException as error:
             raise ColumnTypeError(
-                f"column {path!r} of the type {array.type} cannot be filled with {self._fill[path]!r}: "
-                f"{error}"
+                f"column {path!r} of the type {array.type} cannot be filled: {error}"
             ) from error
 
     def _numbers(self, array: Any, path: str) -> NDArray[Any]:

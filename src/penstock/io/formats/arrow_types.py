@@ -34,7 +34,7 @@ def _dict_of(parts: list[tuple[str, Spec]]) -> Spec:
 
 
 def _spec(arrow: Any, path: str) -> Spec:
-    arrow = _plain(arrow)
+    arrow = plain_type(arrow)
     if is_tensor(arrow):
         item = _spec(arrow.value_type, path).leaves[0]
         return Spec(LEAF, [TensorSpec(tensor_shape(arrow), item.dtype)])
@@ -59,12 +59,12 @@ def _listed(items: Spec, size: int | None, path: str) -> Spec:
     return Spec(items.structure, [leaf.batched(size) for leaf in items.leaves])
 
 
-def _plain(arrow: Any) -> Any:
+def plain_type(arrow: Any) -> Any:
     """The type that a column is read as: without dictionaries, run lengths and names of its own."""
     if kinds.is_dictionary(arrow) or kinds.is_run_end_encoded(arrow):
-        return _plain(arrow.value_type)
+        return plain_type(arrow.value_type)
     if isinstance(arrow, pa.BaseExtensionType) and not is_tensor(arrow):
-        return _plain(arrow.storage_type)
+        return plain_type(arrow.storage_type)
     return arrow
 
 

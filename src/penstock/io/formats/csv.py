@@ -89,7 +89,8 @@ class CsvReader(PiecewiseReader):
         rows, used = kernels.scan(data, last, form.delimiter[0], form.quotes, *places, found)
         first = 0
         if rows and self._header:
-            self._header, first = False, 1
+            # How many fields a header has is its own affair; a quote too many is an error as anywhere.
+            self._header, first = False, int(int(found.status[0]) not in WORDS)
         status = found.status[first:rows]
         kept = np.arange(first, rows)[status == GOOD]
         # The states of the columns' fields, where records are good so far.

@@ -42,56 +42,82 @@ class ParquetReader(TableReader):
         self._group = 0
         self._batches: Iterator[Any] | None = None
         self._most = 0
+        self._given = 0
+        """So many rows of the present group were given out."""
+        self._passed = 0
+        """So many rows there are in the groups before it."""
         self._source = open_source(path, context)
         try:
-            self._file = self._opened()
-            schema = self._file.schema_arrow
+            self._file, schema, names = self._opened()
+            self._promised = self._file.metadata.num_rows
             if columns is not None:
-                self.check_columns(columns, schema.names)
+                self.check_columns(columns, names)
                 schema = self._arrow.schema([schema.field(name) for name in columns])
             self.settle(schema, agreement)
         except BaseException:
             self.close()
             raise
 
-    def _opened(self) -> Any:
+    def _opened(self) -> tuple[Any, Any, list[str]]:
+        """The file, its schema and the names of its columns."""
         parquet = optional("pyarrow.parquet", "parquet")
         try:
-            return parquet.ParquetFile(
+            file = parquet.ParquetFile(
                 self._source, buffer_size=BUFFER, pre_buffer=False, page_checksum_verification=True
             )
+            return file, file.schema_arrow, file.schema_arrow.names
         except PenstockError:
             raise
-        except (self._arrow.ArrowException, OSError) as error:
+        except (self._arrow.ArrowException, OSError, ValueError) as error:  # names may be no text
             raise self.failed(
                 f"expected a Parquet file, got one that cannot be read as such: {error}"
             ) from error
 
     def next_batch(self) -> Any:
         while True:
-            if self._batches is None:
-                if self._group == self._file.num_row_groups:
-                    return None
-                self._batches = self._rows_of(self._group)
+            if self._batches is None and self._group == self._file.num_row_groups:
+                return self._end()
             try:
+                if self._batches is None:  # to see how large its rows are, some of them are read already
+                    self._batches = self._rows_of(self._group)
                 batch = next(self._batches, None)
             except PenstockError:
                 raise
             except (self._arrow.ArrowException, OSError) as error:
                 raise self._damaged(error) from error
             if batch is None:
-                self._group += 1
-                self._batches = None
+                self._end_group()
                 if not self._ample:  # what is freed is not given back by itself
                     self._arrow.default_memory_pool().release_unused()
             elif batch.num_rows:
+                self._given += batch.num_rows
                 self._most = max(self._most, -(-batch.nbytes // batch.num_rows))
                 return batch if self._columns is None else batch.select(self._columns)
 
+    def _end_group(self) -> None:
+        """Go on to the next row group. `DataError` if Arrow has passed over rows of this one."""
+        group, given = self._group, self._given
+        rows = self._pass_group()
+        if given != rows:
+            raise self.failed(f"the row group {group} is damaged: expected {rows} rows, got {given}")
+
+    def _end(self) -> None:
+        """Nothing; but `DataError`, once, if there should have been other row groups."""
+        rows, self._promised = self._promised, self._passed
+        if rows != self._passed:
+            raise self.failed(
+                f"the metadata are damaged: expected {rows} rows, got row groups of {self._passed}"
+            )
+
+    def _pass_group(self) -> int:
+        """Have done with a row group, which has so many rows."""
+        rows: int = self._file.metadata.row_group(self._group).num_rows
+        self._passed += rows
+        self._group, self._batches, self._given = self._group + 1, None, 0
+        return rows
+
     def _damaged(self, error: Exception) -> Exception:
-        group = self._group
-        rows = self._file.metadata.row_group(group).num_rows
-        self._group, self._batches = group + 1, None
+        group, rows = self._group, self._pass_group()
         # Where it begins is in the metadata of its columns: asked for that, Arrow ends the process if
         # these are damaged too.
         return self.failed(

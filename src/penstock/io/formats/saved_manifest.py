@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import zlib
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from penstock.io.formats.saved_structure import (
     structure_of_said,
 )
 from penstock.io.formats.saved_writer import SavedShard
+from penstock.io.stores.watched import Watched
 from penstock.io.stores.writing import open_for_writing
 
 NAME = "manifest.json"
@@ -40,6 +41,8 @@ class SavedManifest:
     """Of everything random in the run that has no seed of its own."""
     token: str
     """What the names of its files begin with."""
+    sources: Watched = field(default_factory=dict)
+    """The files that the pipeline reads, as they were."""
     structure: Any = "leaf"
     """Of the elements, as plain data."""
     leaves: list[Any] | None = None
@@ -126,6 +129,7 @@ def _read(said: dict[str, Any]) -> SavedManifest:
         pipeline=tuple((str(op), str(rest)) for op, rest in said["pipeline"]),
         seed=said["seed"],
         token=str(said["token"]),
+        sources=dict(said.get("sources", {})),
         structure=said["structure"],
         leaves=said["leaves"],
         state=str(said["state"]),

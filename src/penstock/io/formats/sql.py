@@ -119,7 +119,9 @@ class SqlReader(Reader):
 
         if self._query is not None and self._query.in_rows and batch.num_rows > 1:
             self._context.account.need(batch.nbytes, lambda room: _fewer_rows(batch, room))
-        with self._in_columns():
+        with self._talking(), self._in_columns():
+            if self._query is not None:
+                self._query.check(batch)
             if self._table is None:
                 self._table = Table(batch.schema, self._asked.fill_nulls)
             return self._table.rows(batch)

@@ -10,6 +10,8 @@ import contextlib
 from abc import ABC, abstractmethod
 from typing import Any
 
+from penstock.io.formats.sql_text import statements
+
 PROBED = 16
 """So many rows of a query on SQLite are looked at, to learn how large its rows are."""
 MOST_ROWS = 1024
@@ -27,6 +29,9 @@ class Query(ABC):
     @abstractmethod
     def next(self) -> Any:
         """The next record batch, of at least one row; None at the end."""
+
+    def check(self, batch: Any) -> None:  # noqa: B027
+        """`ColumnTypeError` where a batch has not the values that the database has."""
 
     @abstractmethod
     def cancel(self) -> None:
@@ -113,13 +118,15 @@ def start_query(
     vendor = connection.adbc_get_info().get("vendor_name", "")
     if vendor == "PostgreSQL":
         # The driver wraps the query in a statement of its own, which a semicolon or a comment would end.
-        query = query.rstrip().rstrip(";") + "\n"
+        query = statements(query)[0] + "\n"
         if parameters is not None:
             return Fetched(connection, query, parameters, batch_bytes, batch_rows)
         return Streamed(connection, query, None, {HINT: str(batch_bytes)})
     if vendor == "SQLite":
+        from penstock.io.formats.sql_sqlite import SqliteQuery
+
         rows = batch_rows or _rows_that_fit(connection, query, parameters, batch_bytes)
-        return Streamed(connection, query, parameters, _in_rows(rows))
+        return SqliteQuery(connection, query, parameters, _in_rows(rows))
     return Streamed(connection, query, parameters, {})
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
 
 from penstock.blocks.block import Block
-from penstock.io.formats.arrow_columns import ColumnTypeError, RowsError, block_of, spec_of
+from penstock.io.formats.arrow_columns import ColumnTypeError, RowsError, block_of, check_fills, spec_of
 
 __all__ = ["ColumnTypeError", "Rows", "Table"]
 
@@ -41,6 +41,10 @@ class Table:
             self.spec = spec_of(schema)
         except ColumnTypeError as error:
             raise ColumnTypeError(f"{error}. {CHANGE}") from None
+        try:
+            check_fills(schema, fill_nulls)
+        except ColumnTypeError as error:
+            raise ColumnTypeError(f"{error}, or put it there in the query, with COALESCE") from None
 
     def rows(self, batch: Any) -> Rows:
         """The rows of one batch."""

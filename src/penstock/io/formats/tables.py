@@ -12,7 +12,7 @@ import numpy as np
 from penstock.blocks.block import Block
 from penstock.blocks.columns import Column
 from penstock.blocks.spec import Spec, dtype_name
-from penstock.errors import DataError
+from penstock.errors import ArgumentTypeError, DataError
 from penstock.graph.running import Context
 from penstock.io.formats.optional import optional
 from penstock.io.formats.reader import Reader
@@ -88,6 +88,10 @@ class TableReader(Reader):
         other = "" if agreement is None or self._spec is None else agreement.check(self._spec, self._path)
         if other:
             raise self.failed(other)
+        try:
+            self._convert.check_fills(schema, self._fill)
+        except self._convert.ColumnTypeError as error:  # no file is at fault, so none is passed over
+            raise ArgumentTypeError(f"{self._context.where}: {self._path}: {error}.") from None
 
     def check_columns(self, columns: tuple[str, ...], names: list[str]) -> None:
         """`DataError` if one of the columns that were asked for is not among those that there are."""

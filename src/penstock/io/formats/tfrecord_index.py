@@ -1,8 +1,11 @@
 """The index of a TFRecord file: where its records begin, kept in a file beside it.
 
-It is named as the file with `.penstock-index` after it, or lies in the user's cache folder where that folder
-cannot be written to. It holds the stamp of the file that it was made of, and is made anew when the file has
-changed or the index is damaged.
+The index of `NAME` is `.NAME.penstock-index`, with a dot so that patterns for data skip it; or it lies in the
+user's cache folder where the folder of the file cannot be written to. It holds the stamp of the file that it
+was made of, and is made anew when the file has changed or the index is damaged.
+
+It is made of the heads of records alone, so it does not say that the records are good before each has been
+read.
 """
 
 from __future__ import annotations
@@ -22,17 +25,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.errors import StoreError
+from penstock.io.stores.listing import INDEX_SUFFIX
 from penstock.io.stores.stored import Stored
 from penstock.kernels.frames import LIMIT, WRONG_LENGTH, locate
 from penstock.kernels.spans import Empty
 
 Index = NDArray[np.int64]
 
-SUFFIX = ".penstock-index"
 MAGIC = b"PENSTOCK-INDEX-1"
 HEADER = struct.Struct("<16s32sQQI")
 """Magic, hash of the file's stamp, how many records, where the last one ends, sum of all else."""
 SUM = struct.Struct("<I")
+MARK = HEADER.size
+"""Where the hash of all before stands, once every record has been read and was good."""
 BODY = 128
 """Where the offsets begin."""
 LARGEST, SMALLEST = 1 << 20, 4 << 10
@@ -49,12 +54,16 @@ class FileIndex:
     What is behind that end, if the file is longer, cannot be read as a record: it is damaged there.
     """
 
-    def __init__(self, kept: Path | IO[bytes], stored: Stored, count: int, end: int) -> None:
+    def __init__(
+        self, kept: Path | IO[bytes], stored: Stored, count: int, end: int, *, verified: bool = False
+    ) -> None:
         self._kept = kept
         """Where the index is, or the only file that it is in."""
         self.stamp = stored.stamp
         self.count = count
         self.damaged = end < stored.size
+        self.verified = verified
+        """Every record of the file has been read, and was good."""
         self._starts: Index | None = None
 
     @property
@@ -79,6 +88,17 @@ class FileIndex:
     def _on_disk(self) -> Index:
         return np.memmap(self._kept, np.int64, "r", BODY, (self.count + 1,))
 
+    def verify(self) -> None:
+        """Say where it is kept that every record has been read, and was good."""
+        self.verified = True
+        if not isinstance(self._kept, Path):
+            return
+        with contextlib.suppress(OSError), self._kept.open("r+b") as file:
+            header = file.read(HEADER.size)
+            if header.startswith(MAGIC + _hash(self.stamp)):  # and is not of a later file
+                file.seek(MARK)
+                file.write(_mark(header))
+
     def close(self) -> None:
         """Let go of what it holds."""
         self._starts = None
@@ -92,12 +112,13 @@ def find(stored: Stored) -> FileIndex | None:
         with contextlib.suppress(OSError), path.open("rb") as file:
             found = _checked(file, stored)
             if found is not None:
-                return FileIndex(path, stored, *found)
+                count, end, verified = found
+                return FileIndex(path, stored, count, end, verified=verified)
     return None
 
 
-def _checked(file: IO[bytes], stored: Stored) -> tuple[int, int] | None:
-    """The count and the end in an index of a file; None if it is another's, or damaged."""
+def _checked(file: IO[bytes], stored: Stored) -> tuple[int, int, bool] | None:
+    """The count, the end, and whether all was found good; None if it is of another file, or damaged."""
     header = file.read(HEADER.size)
     if len(header) < HEADER.size:
         return None
@@ -105,11 +126,11 @@ def _checked(file: IO[bytes], stored: Stored) -> tuple[int, int] | None:
     there = os.fstat(file.fileno()).st_size
     if (magic, stamp, there) != (MAGIC, _hash(stored.stamp), BODY + 8 * (count + 1)):
         return None
-    file.seek(BODY)
+    verified = file.read(BODY - MARK).startswith(_mark(header))
     found = 0
     while piece := file.read(LARGEST):
         found = zlib.crc32(piece, found)
-    return (count, end) if zlib.crc32(header[: -SUM.size], found) == total else None
+    return (count, end, verified) if zlib.crc32(header[: -SUM.size], found) == total else None
 
 
 def make(stored: Stored, empty: Empty) -> FileIndex:
@@ -129,12 +150,13 @@ def make(stored: Stored, empty: Empty) -> FileIndex:
 
 def _make_at(path: Path, stored: Stored, empty: Empty) -> FileIndex:
     """Write the index under another name, and give it its own when it is complete."""
-    handle, name = tempfile.mkstemp(prefix=f".{path.name[:100]}-", dir=path.parent)
+    prefix = f".{path.name.lstrip('.')[:100]}-"
+    handle, name = tempfile.mkstemp(INDEX_SUFFIX, prefix, path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
             found = _write(file, stored, empty)
         readable = stat.S_IMODE(Path(stored.path).stat().st_mode) & 0o666
-        Path(name).chmod(readable | stat.S_IRUSR)  # by whoever can read the records
+        Path(name).chmod(readable | stat.S_IRUSR | stat.S_IWUSR)  # by whoever can read the records
         Path(name).replace(path)
     except BaseException:
         with contextlib.suppress(OSError):
@@ -187,11 +209,15 @@ def _located(stored: Stored, empty: Empty) -> Iterator[tuple[Index, int]]:
 def _places(path: str) -> Iterator[Path]:
     """Where the index of a file may be."""
     file = Path(path)
-    yield file.with_name(file.name + SUFFIX)
+    yield file.with_name(f".{file.name}{INDEX_SUFFIX}")
     cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")  # noqa: PTH111
     name = hashlib.sha256(os.fsencode(os.path.abspath(path))).hexdigest()  # noqa: PTH100
-    yield Path(cache) / "penstock" / (name[:40] + SUFFIX)
+    yield Path(cache) / "penstock" / (name[:40] + INDEX_SUFFIX)
 
 
 def _hash(stamp: str) -> bytes:
     return hashlib.sha256(stamp.encode()).digest()
+
+
+def _mark(header: bytes) -> bytes:
+    return hashlib.sha256(header).digest()

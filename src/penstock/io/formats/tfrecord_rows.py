@@ -28,7 +28,10 @@ OPEN = 64
 
 
 class IndexedRecords:
-    """The records of several files as one row of numbers."""
+    """The records of several files as one row of numbers.
+
+    The index of a file of which all records were gathered, and none failed, is marked as verified at the end.
+    """
 
     def __init__(self, paths: Sequence[str], indexes: list[FileIndex], context: Context) -> None:
         self._paths = paths
@@ -40,23 +43,26 @@ class IndexedRecords:
         if context.account.request(self._reserved):
             for index in indexes:
                 index.in_memory()
+            self._good = self._none_yet()
         else:
+            self._good = None
             self._reserved = 0
             context.note("reads the index of its files from disk again and again")
 
     @classmethod
     def of(cls, paths: Sequence[str], context: Context, *, made: bool) -> IndexedRecords | None:
-        """The records of these files, if all have an index; `made` where they do not."""
+        """The records of these files, if all have an index that is verified; or any, `made` where none is.
+
+        So rows that nobody will gather are known to be good, unless all are to be gathered.
+        """
         indexes: list[FileIndex] = []
         try:
             for path in paths:
                 with open_stored(path) as stored:
                     index = find(stored)
-                    if index is None:
-                        if not made:
-                            break
-                        index = make(stored, context.empty)
-                    indexes.append(index)
+                    if not made and (index is None or not index.verified):
+                        break
+                    indexes.append(make(stored, context.empty) if index is None else index)
             else:
                 return cls(paths, indexes, context)
         except BaseException:
@@ -88,8 +94,17 @@ class IndexedRecords:
         good = unframe(buffer, 0, len(buffer), buffer, 0, bounds, rows)[0]
         if good == 0:
             return self._alone(int(which[0]), int(starts[0]), int(index[0]))
+        if self._good is not None:
+            self._good[index[:good]] = True
         bounds = bounds[: good + 1]
         return Block(LEAF, [BytesColumn(buffer[: bounds[-1]], bounds, text=False)], good)
+
+    def _none_yet(self) -> NDArray[np.bool_] | None:
+        """Which rows are known to be good; None where all are, or there is no memory for that."""
+        if all(index.verified for index in self._indexes) or not self._context.account.request(self.size):
+            return None
+        self._reserved += self.size
+        return np.zeros(self.size, np.bool_)
 
     def _spans(self, which: Index, index: Index) -> tuple[Index, Index]:
         starts, ends = np.empty_like(index), np.empty_like(index)
@@ -152,7 +167,12 @@ class IndexedRecords:
         return block
 
     def close(self) -> None:
-        """Close all files, and give back what was reserved."""
+        """Close all files, mark the indexes of those that are good, and give back what was reserved."""
+        if self._good is not None:
+            for index, good in zip(self._indexes, np.split(self._good, self._firsts[1:-1]), strict=True):
+                if good.all():
+                    index.verify()
+        self._good = None
         self._context.account.release(self._reserved)
         self._reserved = 0
         while self._open:

@@ -9,6 +9,9 @@ from penstock.io.stores.opening import FILE
 from penstock.io.stores.remote import calls_for, is_address
 from penstock.io.stores.remote_listing import list_remote
 
+INDEX_SUFFIX = ".penstock-index"
+"""What the names of indexes end in, which lie beside data and are none."""
+
 
 def list_paths(pattern: str, context: Context | None = None) -> list[str]:
     """The paths that a glob pattern matches, sorted; none where nothing does.
@@ -16,8 +19,12 @@ def list_paths(pattern: str, context: Context | None = None) -> list[str]:
     The names of an address are addresses. With a `context`, no wait for a store outlives the run.
 
     `*`, `?` and `[...]` match within a name, `**` also across folders. As in a shell, what begins with a
-    dot is matched by a dot alone.
+    dot is matched by a dot alone. The indexes that are kept beside files are never among them.
     """
+    return [path for path in _matches(pattern, context) if not path.endswith(INDEX_SUFFIX)]
+
+
+def _matches(pattern: str, context: Context | None) -> list[str]:
     if not is_address(pattern):
         return _local(pattern)
     if pattern.lower().startswith(FILE):

@@ -10,6 +10,11 @@ from penstock.errors import StoreError
 from penstock.io.stores.stored import Stored
 
 
+def stamp_of(status: os.stat_result) -> str:
+    """The stamp of a file of which the system says this: its size, and when it was last written to."""
+    return f"{status.st_size}-{status.st_mtime_ns}"
+
+
 class LocalFile(Stored):
     """A file of this machine, read without a position of its own, so that threads can share it."""
 
@@ -25,7 +30,7 @@ class LocalFile(Stored):
             self.close()
             raise StoreError.of(error, path) from error
         self.size = status.st_size
-        self.stamp = f"{status.st_size}-{status.st_mtime_ns}"
+        self.stamp = stamp_of(status)
 
     def read_into(self, start: int, out: memoryview) -> int:
         done = 0

@@ -12,6 +12,15 @@ from penstock.io.stores.stored import Stored
 FILE = "file://"
 
 
+def is_local(path: str) -> bool:
+    """Whether `path` names a file of this machine, also where it is written as an address.
+
+    >>> [is_local(path) for path in ("data/a.tfrecord", "file:///data/a.tfrecord", "s3://bucket/a.tfrecord")]
+    [True, True, False]
+    """
+    return not is_address(path) or path.lower().startswith(FILE)
+
+
 def open_stored(path: str, context: Context | None = None) -> Stored:
     """The file at `path`, on this machine or in a store. `StoreError` if it cannot be opened.
 

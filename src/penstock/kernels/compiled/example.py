@@ -156,12 +156,13 @@ def count_varints(at: int, end: int) -> int:
 def survey(at: int, end: int) -> tuple[int, int, int, int, int]:
     """What a Feature holds: the position after it, its kind, how many values, and where they lie.
 
-    They lie in one run of bytes; or, where there are several runs, the whole Feature is given, its
-    begin as `-1 - begin`.
+    They lie in one run of bytes; or, where there are several, the rest of the Feature is given from the
+    first list on that counts, its begin as `-1 - begin`: all lists from there on are of that kind.
     """
     whole = at
     kind = count = runs = first = last = 0
     while at < end:
+        field = at
         tag, at = tag_at(at, end)
         if at < 0:
             return at, 0, 0, 0, 0
@@ -171,8 +172,9 @@ def survey(at: int, end: int) -> tuple[int, int, int, int, int]:
                 return at, 0, 0, 0, 0
             continue
         if tag >> 3 != kind:
-            # Of several kinds the last counts; values of one kind are added to one another.
-            kind = tag >> 3
+            # Of several kinds the last counts, and one that comes again begins anew; values of one kind
+            # are added to one another.
+            kind, whole = tag >> 3, field
             count = runs = 0
         at, stop = span_at(at, end)
         if stop < 0:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import njit
 
 from penstock.kernels.compiled.example import (
     FEATURE_LISTS,
@@ -20,10 +20,8 @@ from penstock.kernels.compiled.example import (
     survey,
 )
 from penstock.kernels.compiled.memory import number_at, put_number
-from penstock.kernels.compiled.wire import BAD_TAG, FOUR, I8, PAIR, failed, span_at, tag_at
+from penstock.kernels.compiled.wire import BAD_TAG, FOUR, I8, PAIR, THREE, failed, span_at, tag_at
 from penstock.kernels.example_entries import FEATURE, FULL, LIST, NEW_KEY, RIGHT, STEP, WIDTH, WRONG
-
-PUT = types.UniTuple(I8, 3)  # type: ignore[no-untyped-call]
 
 
 @njit(I8(ROWS, I8, I8, I8, I8, I8, I8, I8, I8), nogil=True, cache=True)
@@ -114,7 +112,7 @@ def _record(
     return at, place, 0, 0
 
 
-@njit(PUT(RAW, INDEX, I8, RAW, INDEX, I8, ROWS, NUMBERS), nogil=True, cache=True)
+@njit(THREE(RAW, INDEX, I8, RAW, INDEX, I8, ROWS, NUMBERS), nogil=True, cache=True)
 def find_entries(
     buf: Any, offsets: Any, row: int, keys: Any, bounds: Any, most: int, out: Any, fault: Any
 ) -> tuple[int, int, int]:

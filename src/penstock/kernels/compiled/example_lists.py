@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import njit
 
 from penstock.kernels.compiled.example import (
     FEATURE_LISTS,
@@ -69,20 +69,34 @@ def survey_lists(
     return len(offsets) - 1
 
 
-@njit(types.void(INDEX, INDEX, NUMBERS, NUMBERS), nogil=True, cache=True)
-def find_features(first: Any, last: Any, begins: Any, ends: Any) -> None:
-    """Where each feature of each list lies, in order."""
+@njit(I8(INDEX, INDEX, INDEX, NUMBERS, NUMBERS), nogil=True, cache=True)
+def find_features(first: Any, last: Any, steps: Any, begins: Any, ends: Any) -> int:
+    """Where each feature of each list lies, in order; returns how many lists have what was counted.
+
+    `begins` and `ends` have room for that many. A list that has not is one whose bytes have changed.
+    """
     place = 0
     for row in range(len(first)):
         at, end = first[row], last[row]
+        stop = place + max(steps[row], 0)
+        if stop > len(begins) or stop > len(ends):
+            return row
         while at < end:
             tag, at = tag_at(at, end)
-            if tag == 10:
-                begins[place], at = span_at(at, end)
-                ends[place] = at
-                place += 1
-            else:
-                at = skip(at, end, tag)
+            if at >= 0:
+                if tag == 10:
+                    begin, at = span_at(at, end)
+                    if place == stop:
+                        return row
+                    begins[place], ends[place] = begin, at
+                    place += 1
+                else:
+                    at = skip(at, end, tag)
+            if at < 0:
+                return row
+        if place != stop:
+            return row
+    return len(first)
 
 
 @njit(I8(RAW, INDEX, INDEX, I8, I8, NUMBERS, NUMBERS, NUMBERS, NUMBERS), nogil=True, cache=True)

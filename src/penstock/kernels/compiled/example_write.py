@@ -17,6 +17,8 @@ from penstock.kernels.compiled.wire import I8
 
 OUT = types.uint8[::1]
 FLAGS = types.Array(types.boolean, 1, "C", readonly=True)
+LONGEST = 10
+"""The bytes of the longest varint."""
 
 
 @njit(I8(I8), nogil=True, cache=True)
@@ -76,7 +78,7 @@ def measure(kind: int, items: Any, bounds: Any, absent: Any, key: int, payloads:
         entries[row] = wrapped(wrapped(key) + wrapped(feature))
 
 
-@njit(types.void(I8, INDEX, RAW, INDEX, INDEX, FLAGS, RAW, INDEX, NUMBERS, OUT), nogil=True, cache=True)
+@njit(I8(I8, INDEX, RAW, INDEX, INDEX, FLAGS, RAW, INDEX, INDEX, NUMBERS, OUT), nogil=True, cache=True)
 def write(
     kind: int,
     items: Any,
@@ -86,16 +88,20 @@ def write(
     absent: Any,
     key: Any,
     payloads: Any,
+    entries: Any,
     places: Any,
     out: Any,
-) -> None:
+) -> int:
     """Write each record's map entry to its place, and move the place behind it.
 
-    `raw` has the bytes of floats, or those of strings, which begin at `begins`.
+    `raw` has the bytes of floats, or those of strings, which begin at `begins`. Returns how many records
+    are written before one whose values no longer have the bytes that were measured.
     """
     base = out.ctypes.data
     for row in range(len(bounds) - 1):
         first, last, payload = bounds[row], bounds[row + 1], payloads[row]
+        if places[row] < 0 or places[row] > len(out) - entries[row]:
+            return row
         size = wrapped(payload) if kind != BYTES and payload > 0 else payload
         feature = 0 if absent[row] else wrapped(size)
         at = put_head(base + places[row], 10, wrapped(len(key)) + wrapped(feature))
@@ -106,18 +112,31 @@ def write(
             at = put_head(at, kind << 3 | 2, size)
             if kind != BYTES and payload > 0:
                 at = put_head(at, 10, payload)
+            limit = at + payload
             if kind == INTS:
                 for i in range(first, last):
+                    if at + LONGEST > limit and at + varint_size(items[i]) > limit:
+                        return row
                     at = put_varint(at, items[i])
             elif kind == FLOATS:
+                if first < 0 or 4 * last > len(raw) or payload != 4 * (last - first):
+                    return row
                 copy(at, raw.ctypes.data + 4 * first, payload)
                 at += payload
             else:
                 for i in range(first, last):
-                    at = put_head(at, 10, items[i])
-                    copy(at, raw.ctypes.data + begins[i], items[i])
-                    at += items[i]
+                    size, begin = items[i], begins[i]
+                    if not 0 <= size <= len(raw) or not 0 <= begin <= len(raw) - size:
+                        return row
+                    if at + wrapped(size) > limit:
+                        return row
+                    at = put_head(at, 10, size)
+                    copy(at, raw.ctypes.data + begin, size)
+                    at += size
+            if at != limit:
+                return row
         places[row] = at - base
+    return len(bounds) - 1
 
 
 @njit(types.void(INDEX, NUMBERS), nogil=True, cache=True)

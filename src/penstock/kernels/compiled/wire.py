@@ -23,7 +23,7 @@ GROUPS = 100
 """So many groups may be in one another, as in protobuf itself."""
 
 I8 = types.int64
-PAIR, FOUR, FIVE = (types.UniTuple(I8, n) for n in (2, 4, 5))  # type: ignore[no-untyped-call]
+PAIR, THREE, FOUR, FIVE = (types.UniTuple(I8, n) for n in (2, 3, 4, 5))  # type: ignore[no-untyped-call]
 
 
 @njit(I8(I8, I8), nogil=True, cache=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,6 +38,9 @@ class IndexedFilesOp(Op):
 
     def find_cardinality(self) -> int:
         return UNKNOWN  # the files know, and declaring a dataset opens none
+
+    def sources(self) -> Iterable[str]:
+        return self.filenames
 
 
 class RunningIndexedFiles(Running):
