@@ -1087,9 +1087,9 @@ class Dataset(Pipeline):
 
         A file is complete when it is there. The same call again, after an error or a kill, checks the files
         that are there, writes those again that are damaged, and goes on. Another pipeline, other arguments
-        and source files that have changed since are refused there, unless `overwrite` says to start anew. Which
-        files are watched is as with `save`. `seed` is as with `iterate`; without one here or in the options
-        it is 0, so that a second run gives the same elements.
+        and source files that have changed since are refused there, unless `overwrite` says to start anew.
+        Which files are watched is as with `save`. `seed` is as with `iterate`; without one here or in the
+        options it is 0, so that a second run gives the same elements.
 
         >>> import tempfile
         >>> import penstock as ps

@@ -113,7 +113,7 @@ class TestFromSql(OpContract):
     def test_given_numbers_among_text_then_no_digit_is_lost_without_a_word(
         self, other: str, form: str
     ) -> None:
-        ds = declare(form.format("SELECT 7, 3.141592653589793 AS x", f"SELECT 8, {other}"))
+        ds = declare(form.format("SELECT 7, 3.141592653589793 AS x", f"SELECT 8, {other} AS x"))
         with pytest.raises(ps.errors.ArgumentTypeError, match=r"from_sql at .*column 'x' .*digits.*CAST"):
             list(ds)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping
@@ -247,7 +248,7 @@ class TestParquet(OpContract):
         path = FOLDER / "fill.parquet"
         first = {"string": "a"}.get(str(kind), 1)
         pq.write_table(pa.table({"a": pa.array([first, None], kind)}), path)
-        said = rf"fill\.parquet: column 'a' of the type {kind} cannot be filled with {value!r}"
+        said = rf"fill\.parquet: column 'a' of the type {kind} cannot be filled with {re.escape(repr(value))}"
         ds = ParquetDataset(str(path), fill_nulls={"a": value}).ignore_errors()
         with ds.iterate() as it, pytest.raises(ps.errors.ArgumentTypeError, match=said):
             next(it)

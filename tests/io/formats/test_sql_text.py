@@ -26,7 +26,6 @@ from penstock.io.formats.sql_text import statements
         "SELECT $$a;b$$",
         "SELECT $tag$a;$$;b$tag$",
         "SELECT '\n;\n'",
-        "SELECT 'never closed;",
         "SELECT $1 + $2",
     ],
 )
@@ -45,6 +44,7 @@ def test_given_one_statement_then_no_semicolon_inside_ends_it(text: str) -> None
         ("SELECT ';';;SELECT 2 ;", ["SELECT ';'", "SELECT 2"]),
         ("SELECT 1 -- one\n; DROP TABLE t", ["SELECT 1", "DROP TABLE t"]),
         (r"SELECT '\'; SELECT '2'", [r"SELECT '\'", "SELECT '2'"]),
+        ("SELECT 'never closed; SELECT 2", ["SELECT 'never closed; SELECT 2"]),
         ("SELECT type'a'; x", ["SELECT type'a'", "x"]),
         ("SELECT a$b$; SELECT c$b$", ["SELECT a$b$", "SELECT c$b$"]),
     ],

@@ -36,7 +36,7 @@ class SqliteQuery(Streamed):
                 continue
             if self._is_any(lost, at, batch.num_columns):
                 raise ColumnTypeError(
-                    f"column {name!r} has values of several types, and as {column.type} its numbers lose digits. "
+                    f"column {name!r} has values of several types: as {column.type}, numbers lose digits. "
                     f"SQLite's values have types of their own: CAST it to one of them in the query"
                 )
             self._sure.add(at)

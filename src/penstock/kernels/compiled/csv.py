@@ -110,7 +110,7 @@ def scan(
                 ends[column, row] = stop
                 escaped[column, row] = doubled
                 seen += 1
-            if state == GOOD and fault != GOOD:
+            if fault != GOOD and (state == GOOD or (state == MANY and fault != MANY)):
                 state, bad = fault, field
             if i >= size or data[i] != delimiter:
                 break
