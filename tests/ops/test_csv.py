@@ -125,6 +125,7 @@ def test_given_a_header_then_the_first_record_of_each_file_is_passed_over() -> N
         (b'"name,age', "expected a quote that closes field 0, got the end of the file", []),
         (b'name,"age', "expected a quote that closes field 1, got the end of the file", []),
         (b'na"me,age', "expected no quotes in a field without quotes around it", [(b"A", 1), (b"B", 2)]),
+        (b'a,b,c,d"', "expected no quotes in a field without quotes around it", [(b"A", 1), (b"B", 2)]),
         (b'"na"me",age', "expected a delimiter or the end of the line", [(b"A", 1), (b"B", 2)]),
     ],
 )
