@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import settings
+
+# A kernel that is compiled at its first call takes seconds there.
+settings.register_profile("penstock", deadline=None)
+settings.load_profile("penstock")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

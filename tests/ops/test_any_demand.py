@@ -85,7 +85,8 @@ def test_given_arrays_in_the_other_order_of_bytes_then_elements_are_in_the_machi
     other = np.arange(12, dtype=np.dtype(np.int32).newbyteorder()).reshape(6, 2)
     assert not other.dtype.isnative
     made = ps.Dataset.from_generator(lambda: iter(other))
-    for ds in (made, ps.Dataset.from_tensor_slices(other), made.map(lambda x: x.view(other.dtype).byteswap())):
+    turned = made.map(lambda x: x.view(other.dtype).byteswap())
+    for ds in (made, ps.Dataset.from_tensor_slices(other), turned):
         for words in (ds, ds.map(lambda x: x), ds.shuffle(3), ds.shuffle(3).batch(2), ds.cache()):
             got = list(words.with_options(ps.Options(block_rows=rows)))
             assert all(x.dtype == np.int32 and x.dtype.isnative for x in got)
