@@ -120,3 +120,26 @@ class TestInterleave(OpContract):
     def test_given_something_else_than_a_dataset_then_the_error_says_so(self) -> None:
         with pytest.raises(ps.errors.ArgumentTypeError, match="returns a dataset"):
             next(iter(ps.Dataset.range(3).interleave(lambda n: n)))
+
+
+def wide(size: Any) -> ps.Dataset:
+    """Rows of 4 KiB."""
+    return ps.Dataset.range(size * 1000, size * 1000 + size).map(lambda x: np.zeros(512, np.int64) + x)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_given_any_demand_then_no_more_rows_come_than_asked_for_and_in_the_same_order(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    cycle, length = int(random.integers(1, 6)), int(random.integers(1, 4))
+    ds = ps.Dataset.from_tensor_slices(random.integers(0, 90, 12)).interleave(wide, cycle, length)
+    expected = [int(x[0]) for x in ds.with_options(ps.Options(block_rows=1))]
+    got: list[int] = []
+    with ds.iterate(memory="1MiB") as it:
+        while True:
+            rows = int(random.choice([1, 2, 3, 7, 12, 40, 100, 300]))
+            block = it._run.root.pull(rows)
+            if block is None:
+                break
+            assert 1 <= block.rows <= rows
+            got += [int(x[0]) for x in block.elements()]
+    assert got == expected

@@ -135,7 +135,7 @@ class RunningInterleave(Running):
         if self._done or rounds < 2 or len(feeds) < len(order):
             return 0, 0
         size = sum(feed.fill(rounds * self._length) for feed in feeds)
-        rounds = min(feed.ready // self._length for feed in feeds)
+        rounds = min(rounds, *(feed.ready // self._length for feed in feeds))
         try:
             for feed in feeds if rounds else ():
                 self._function.checked(feed.blocks[-1])
