@@ -43,8 +43,8 @@ def opening_code(files: list[str], compression: str | None) -> str:
     >>> print(opening_code([f"d/train-{i}.tfrecord" for i in range(9)], None))
     files = ps.Dataset.list_files('d/train-*.tfrecord', shuffle=False)
     ds = ps.TFRecordDataset(files)
-    >>> print(opening_code([f"d/{i}/some.tfrecord" for i in range(9)], None).splitlines()[0][:40])
-    files = ['d/0/some.tfrecord', 'd/1/some.
+    >>> print(opening_code([f"d/{i}/part-{i}.tfrecord" for i in range(9)], None).splitlines()[0][:42])
+    files = ['d/0/part-0.tfrecord', 'd/1/part-
     """
     packed = f", compression_type={compression!r}" if compression else ""
     if len(files) == 1:
