@@ -5,7 +5,10 @@ from __future__ import annotations
 import functools
 import math
 import operator
+import random
 import re
+import time
+import types
 from collections import namedtuple
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -169,6 +172,9 @@ def calls_an_impure_one(x: Any) -> Any:
     return has_an_impure_part(x)
 
 
+settings = types.ModuleType("settings")
+vars(settings).update(SHAPE=(2, 2), SEEN=[], helper=one_more, impure=has_an_impure_part)
+
 PURE: dict[str, Any] = {
     "arithmetic": lambda x: x * 2 + SCALE,
     "numpy": lambda x: np.where(x > 0, x, np.pi),
@@ -195,6 +201,8 @@ PURE: dict[str, Any] = {
     "image": ps.image.random_flip_left_right,
     "a dtype": lambda x: x.astype(np.dtype("f4")),
     "defaults": lambda x, n=3: x * n,
+    "a module's constant": lambda x: x.reshape(settings.SHAPE),
+    "a module's function": lambda x: settings.helper(x),
 }
 IMPURE: dict[str, tuple[Any, str]] = {
     "print": (lambda x: print(x), "print"),
@@ -232,6 +240,11 @@ IMPURE: dict[str, tuple[Any, str]] = {
     "a dataset": (lambda x: ps.Dataset.range(3), "Dataset"),
     "missing": (lambda x: no_such_name(x), "not set"),  # type: ignore[name-defined]  # noqa: F821
     "a module": (lambda x: one_more(np), "as a value"),
+    "a module's list": (lambda x: settings.SEEN.append(x), "settings.SEEN"),
+    "a module's impure function": (lambda x: settings.impure(x), "print"),
+    "a module's clock": (lambda x: x + time.time(), "time.time"),
+    "the other random": (lambda x: x + random.random(), "random.random"),
+    "a module's missing name": (lambda x: settings.nothing, "uses the module settings"),
     "partial of a list": (functools.partial(operator.add, SEEN), "nothing is known"),
     "eval": (lambda x: eval("x"), "eval"),
     "open": (lambda x: open("/dev/null"), "open"),  # noqa: SIM115, PTH123
@@ -270,3 +283,12 @@ def test_given_named_tuples_then_only_those_without_code_of_their_own_are_plain(
 def test_when_identity_is_asked_for_then_the_verdict_says_so() -> None:
     assert purity(lambda x: 1 if x is None else 2).compares_identity
     assert not purity(lambda x: x * 2).compares_identity
+
+
+def test_when_a_name_of_a_module_is_bound_anew_then_the_verdict_is_found_anew() -> None:
+    module = types.ModuleType("module")
+    vars(module)["helper"] = one_more
+    function = eval("lambda x: module.helper(x)", {"module": module})
+    assert purity(function).pure
+    vars(module)["helper"] = has_an_impure_part
+    assert not purity(function).pure

@@ -75,6 +75,21 @@ class DenseColumn(Column):
         self.array = array
 
     @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of the rows."""
+        return self.array.dtype
+
+    @property
+    def row_shape(self) -> tuple[int, ...]:
+        """The shape of a row."""
+        return self.array.shape[1:]
+
+    @property
+    def locked(self) -> bool:
+        """Whether the rows are read-only."""
+        return not self.array.flags.writeable
+
+    @property
     def rows(self) -> int:
         return len(self.array)
 

@@ -66,6 +66,11 @@ def _fresh(
     kwargs: dict[str, Any],
     dtypes: tuple[np.dtype[Any], ...],
 ) -> Any:
+    if not kwargs:
+        for value in values:
+            later = value._computed(ufunc, values, dtypes) if isinstance(value, StandIn) else None
+            if later is not None:
+                return later
     pending = any(isinstance(value, StandIn) and value._pending is not None for value in values)
     if pending and not kwargs and all(map(_castable, values, dtypes)):
         arrays = aligned(trace, values, held=True)

@@ -114,6 +114,10 @@ class Rows(NDArrayOperatorsMixin, StandIn):
             return Rows(array, self._trace, dtype)
         return Rows(elementwise.cast(self._trace, array, dtype), self._trace)
 
+    def _computed(self, ufunc: np.ufunc, values: list[Any], dtypes: tuple[np.dtype[Any], ...]) -> Rows | None:  # noqa: ARG002
+        """What a ufunc makes of it, where that is put off; None otherwise."""
+        return None
+
     def __getattr__(self, name: str) -> Any:
         if name in METHODS:
             call, over = operator.methodcaller, METHODS[name]

@@ -13,6 +13,7 @@ import penstock.blocks.array_functions  # noqa: F401  (fills the tables of `Rows
 from penstock.blocks.block import Block
 from penstock.blocks.build import as_leaf, column_of, repeated
 from penstock.blocks.columns import BytesColumn, Column, DenseColumn, ObjectColumn
+from penstock.blocks.later import stand_in
 from penstock.blocks.rows import Rows
 from penstock.blocks.spec import BYTES, OBJECT, TEXT, Spec, TensorSpec
 from penstock.blocks.structure import structure_of
@@ -64,7 +65,10 @@ def call_over_block(
 
 
 def _stand_in(column: Column, trace: Trace, trial: Mapping[int, TensorSpec] | None) -> StandIn:
-    if isinstance(column, DenseColumn) and column.array.dtype.kind in NUMBERS:
+    if isinstance(column, DenseColumn) and column.dtype.kind in NUMBERS:
+        later = stand_in(column, trace)
+        if later is not None:
+            return later
         trace.sources.append(column.array)
         return Rows(column.array, trace)
     return Opaque(column, trace, trial.get(id(column)) if trial else None)

@@ -216,9 +216,26 @@ class _Reader:
             attribute = next(attributes, None)
             if attribute is None:
                 raise _Impure(f"uses the module {name} as a value")
-            value = _of_module(value, attribute, name)
+            value = self._of_module(value, attribute, name)
             name = f"{name}.{attribute}"
         self._value(value, name)
+
+    def _of_module(self, module: types.ModuleType, attribute: str, name: str) -> Any:
+        if module in _NUMPY_MODULES:
+            if attribute in _NUMPY_DENIED:
+                raise _Impure(f"uses {name}.{attribute}")
+            value = getattr(module, attribute, None)
+            if isinstance(value, types.ModuleType) and value not in _NUMPY_MODULES:
+                raise _Impure(f"uses {name}.{attribute}")
+            return value
+        if module in (math, operator) or module.__name__.split(".")[0] == "penstock":
+            return getattr(module, attribute, None)
+        # A module of the user's, say: what it has is as good as a global variable.
+        if type(module) is not types.ModuleType or attribute not in vars(module):
+            raise _Impure(f"uses the module {module.__name__}")
+        value = vars(module)[attribute]
+        self._verdict.reads.append((vars(module), attribute, value))
+        return value
 
     def _instruction(self, one: dis.Instruction, code: types.CodeType) -> None:
         name = one.opname
@@ -272,19 +289,6 @@ def _look_up(where: Any, name: str) -> Any:
     if name in where:
         return where[name]
     return getattr(builtins, name, _MISSING)
-
-
-def _of_module(module: types.ModuleType, attribute: str, name: str) -> Any:
-    if module in _NUMPY_MODULES:
-        if attribute in _NUMPY_DENIED:
-            raise _Impure(f"uses {name}.{attribute}")
-        value = getattr(module, attribute, None)
-        if isinstance(value, types.ModuleType) and value not in _NUMPY_MODULES:
-            raise _Impure(f"uses {name}.{attribute}")
-        return value
-    if module in (math, operator) or module.__name__.split(".")[0] == "penstock":
-        return getattr(module, attribute, None)
-    raise _Impure(f"uses the module {module.__name__}")
 
 
 def _is_numpy(value: Any) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.blocks.later import mirrored
 from penstock.blocks.rows import Rows
 from penstock.blocks.trace import block_function, trusted
 from penstock.image.images import as_image, height_axis
@@ -101,12 +102,15 @@ def _where_of_rows(coin: Rows, image: Any, axis: int) -> Any:
     if not isinstance(image, Rows) or coin.ndim:
         chosen = coin[(..., *(None,) * (image.ndim - coin.ndim))]
         return np.where(chosen, _flipped(image, axis), image)
+    later = mirrored(image, coin._array, axis)
+    if later is not None:
+        return later
     source = image._array
     out = trace.empty(source.shape, source.dtype)
     trace.largest = max(trace.largest, out.nbytes)
     if source[0].nbytes >= LARGE:
-        for mirrored, row, into in zip(coin._array.tolist(), source, out, strict=True):
-            _copy(into, _flipped(row, axis) if mirrored else row)
+        for turned, row, into in zip(coin._array.tolist(), source, out, strict=True):
+            _copy(into, _flipped(row, axis) if turned else row)
         return Rows(out, trace)
     np.copyto(out, source)
     chosen = np.flatnonzero(coin._array)

@@ -10,16 +10,40 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.kernels import loading
 from penstock.kernels.bits import below, bits, counters, mix
 
 Index = NDArray[np.int64]
 
 SORTED = 1 << 16
 """Permutations up to this size are sorted; larger ones are computed entry by entry."""
+LARGEST_TABLE = 1 << 16
+"""Slots of which the compiled kernel keeps a table."""
 _DRAIN = 0xD7A1
 _ROUNDS = 6
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 _AGAIN = np.uint64(0xD6E8FEB86659FD93)
+
+
+def exchange(key: int, start: int, count: int, size: int) -> tuple[Index, Index, Index]:
+    """What comes of `count` inputs that draw slots, of `size`, from draw number `start` on.
+
+    For each of them where its output comes from: a slot, or -1 - i for input i. Then the slots that were
+    drawn, and the inputs that stay in them.
+    """
+    if loading.ready() and size <= LARGEST_TABLE:
+        return _exchange_compiled(key, start, count, size)
+    slots = draws(key, start, count, size)
+    earlier, last = chain(slots, size)
+    return np.where(earlier < 0, slots, -1 - earlier), slots[last], last
+
+
+def _exchange_compiled(key: int, start: int, count: int, size: int) -> tuple[Index, Index, Index]:
+    from penstock.kernels.compiled import order
+
+    sources, slots, last = np.empty((3, count), np.int64)
+    found = order.exchange(key, mix(key), start, size, sources, slots, last)
+    return sources, slots[:found], last[:found]
 
 
 def draws(key: int, start: int, count: int, size: int) -> Index:

@@ -78,6 +78,21 @@ def _copy(typing: Any, to: Any, source: Any, size: Any) -> Any:  # noqa: ARG001
     return types.void(types.int64, types.int64, types.int64), generate
 
 
+def _fetch(typing: Any, address: Any) -> Any:  # noqa: ARG001
+    """Have the bytes at an address brought near: they are read soon. Any address will do."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:  # noqa: ARG001
+        number = ir.IntType(32)
+        place = ir.IntType(8).as_pointer()
+        kind = ir.FunctionType(ir.VoidType(), [place, number, number, number])
+        function = builder.module.declare_intrinsic("llvm.prefetch", [place], kind)
+        read, soon, data = number(0), number(3), number(1)
+        builder.call(function, [_pointer(builder, args[0], 8), read, soon, data])
+        return context.get_dummy_value()
+
+    return types.void(types.int64), generate
+
+
 # Their types are those of the compiler's, which says nothing of how they are called.
 byte_at: Any = intrinsic(_byte_at)
 number_at: Any = intrinsic(_number_at)
@@ -85,3 +100,4 @@ put_byte: Any = intrinsic(_put_byte)
 put_number: Any = intrinsic(_put_number)
 copy_word: Any = intrinsic(_copy_word)
 copy: Any = intrinsic(_copy)
+fetch: Any = intrinsic(_fetch)

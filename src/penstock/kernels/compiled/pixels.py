@@ -1,0 +1,108 @@
+"""Rows gathered, mirrored, cast to float32 and put through arithmetic in one pass, without the GIL.
+
+Rows are cut into parts that stay in the nearest cache through all steps. Numbers of items are unsigned: for
+others, Numba looks at each whether it is negative, and computes one item at a time.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from penstock.kernels.compiled.memory import fetch
+from penstock.kernels.pixels import ADD, DIVIDE, MULTIPLY, SUBTRACT, SUBTRACTED
+
+AHEAD = 4
+"""Rows lie anywhere, so the processor cannot guess the next: it is told so many rows before."""
+NEAR = 2048
+"""Of so many bytes; it finds the rest by itself."""
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def run(source, index, mirrored, axes, codes, constants, out):  # type: ignore[no-untyped-def]
+    """As `pixels.run` says; rows of `source` and `out` have parts and items."""
+    parts = source.shape[1]
+    turned = np.empty((1, *source.shape[1:]), source.dtype)
+    flat = turned.reshape(-1)
+    width = source[:1].size
+    base = source.ctypes.data
+    for i in range(len(out)):
+        row = index[i] if len(index) else i
+        if i + AHEAD < len(index):
+            start = base + index[i + AHEAD] * width
+            for at in range(start, start + min(width, NEAR), 64):
+                fetch(at)
+        if len(mirrored) and mirrored[i]:
+            _mirror(source[row].reshape(-1), axes, flat)
+            for part in range(parts):
+                _compute(turned, 0, part, codes, constants, out, i)
+        else:
+            for part in range(parts):
+                _compute(source, row, part, codes, constants, out, i)
+
+
+@njit(inline="always")
+def _compute(source, row, part, codes, constants, out, i):  # type: ignore[no-untyped-def]
+    """Cast items and do the first step with them at once; then the others."""
+    items = np.uint64(out.shape[2])
+    code = codes[0] if len(codes) else -1
+    constant = constants[0] if len(codes) else np.float32(0)
+    if code == ADD:
+        for k in range(items):
+            out[i, part, k] = np.float32(source[row, part, k]) + constant
+    elif code == SUBTRACT:
+        for k in range(items):
+            out[i, part, k] = np.float32(source[row, part, k]) - constant
+    elif code == SUBTRACTED:
+        for k in range(items):
+            out[i, part, k] = constant - np.float32(source[row, part, k])
+    elif code == MULTIPLY:
+        for k in range(items):
+            out[i, part, k] = np.float32(source[row, part, k]) * constant
+    elif code == DIVIDE:
+        for k in range(items):
+            out[i, part, k] = np.float32(source[row, part, k]) / constant
+    else:
+        for k in range(items):
+            out[i, part, k] = np.float32(source[row, part, k])
+    for step in range(1, len(codes)):
+        code, constant = codes[step], constants[step]
+        if code == ADD:
+            for k in range(items):
+                out[i, part, k] = out[i, part, k] + constant
+        elif code == SUBTRACT:
+            for k in range(items):
+                out[i, part, k] = out[i, part, k] - constant
+        elif code == SUBTRACTED:
+            for k in range(items):
+                out[i, part, k] = constant - out[i, part, k]
+        elif code == MULTIPLY:
+            for k in range(items):
+                out[i, part, k] = out[i, part, k] * constant
+        elif code == DIVIDE:
+            for k in range(items):
+                out[i, part, k] = out[i, part, k] / constant
+
+
+@njit(nogil=True, cache=True)
+def _mirror(row, axes, turned):  # type: ignore[no-untyped-def]
+    """A row with the middle one of its axes the other way round."""
+    outer, length, inner = np.uint64(axes[0]), np.uint64(axes[1]), np.uint64(axes[2])
+    one = np.uint64(1)
+    for a in range(outer):
+        base = a * length * inner
+        if inner == one:
+            last = base + length - one
+            for b in range(length):
+                turned[base + b] = row[last - b]
+        else:
+            for b in range(length):
+                at, other = base + b * inner, base + (length - one - b) * inner
+                for c in range(inner):
+                    turned[at + c] = row[other + c]
+
+
+def load() -> None:
+    """Have it compiled, or read from Numba's cache."""
+    none, floats = np.zeros(0, np.int64), np.zeros((1, 1, 1), np.float32)
+    run(np.zeros((1, 1, 1), np.uint8), none, np.zeros(0, bool), (1, 1, 1), none, floats[0, 0, :0], floats)

@@ -1,0 +1,56 @@
+"""When the compiled kernels that quicken work which NumPy does as well are loaded.
+
+Loading Numba takes part of a second and some 64 MiB, and compiling for the first time on a machine a few
+seconds. So a thread of its own does it while NumPy goes on, and only in a process that has enough of such
+work, and a budget beside which it does not show.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+
+WORTH = 64 << 20
+"""They are loaded after so many bytes of work."""
+ENOUGH = 512 << 20
+"""The least budget of a run that has them loaded."""
+
+_ready = False
+_seen = 0
+_loader: threading.Thread | None = None
+
+
+def ready() -> bool:
+    """Whether the kernels are there."""
+    return _ready
+
+
+def want(nbytes: int, budget: int) -> None:
+    """Say that so much was done without them, in a run of that budget: in time, they are loaded."""
+    global _seen, _loader
+    if _loader is not None or budget < ENOUGH:
+        return
+    _seen += nbytes
+    if _seen >= WORTH:
+        # It ends by itself, and the interpreter waits for it at its end: LLVM must not be cut off.
+        _loader = threading.Thread(target=load, name="penstock-load")
+        _loader.start()
+
+
+def load() -> None:
+    """Load the kernels, and compile them if they never were on this machine."""
+    global _ready
+    from penstock.kernels.compiled import order, pixels
+
+    order.load()
+    pixels.load()
+    _ready = True
+
+
+def _wait() -> None:
+    """A process must not be forked in the middle: the child would find locks that nobody opens."""
+    if _loader is not None and _loader is not threading.current_thread():
+        _loader.join()
+
+
+os.register_at_fork(before=_wait)

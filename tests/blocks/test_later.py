@@ -1,0 +1,126 @@
+"""Work on images that is put off and done in one pass gives the bits of NumPy's passes."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import penstock as ps
+from penstock.kernels import loading, pixels
+
+ROWS = 3000
+flip, turn = ps.image.random_flip_left_right, ps.image.random_flip_up_down
+
+
+@pytest.fixture
+def compiled() -> Iterator[None]:
+    before = loading._ready
+    loading.load()
+    yield
+    loading._ready = before
+
+
+@pytest.fixture
+def passes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many steps were done in one pass, each time."""
+    seen: list[int] = []
+    run = pixels.run
+
+    def noting(*args: Any) -> None:
+        seen.append(len(args[4]))
+        run(*args)
+
+    monkeypatch.setattr(pixels, "run", noting)
+    return seen
+
+
+def in_place(x: Any) -> Any:
+    cast = x.astype(np.float32)
+    half = cast / 2
+    cast /= 255
+    return cast, half
+
+
+FUNCTIONS: dict[str, tuple[Callable[[Any], Any], bool]] = {
+    "scaled": (lambda x: x.astype(np.float32) / 255, True),
+    "scaled, then mirrored": (lambda x: flip(x.astype(np.float32) / 255), True),
+    "mirrored, then scaled": (lambda x: flip(x).astype(np.float32) * 2 - 1, True),
+    "upside down": (lambda x: turn(x.astype(np.float32) / 255), True),
+    "mirrored twice": (lambda x: turn(flip(x).astype(np.float32) / 255), True),
+    "normalised": (lambda x: (x.astype(np.float32) / 255 - 0.5) / 0.25 + 1, True),
+    "the other way round": (lambda x: 1 - x.astype(np.float32), True),
+    "a NumPy number": (lambda x: np.float32(2) * x.astype(np.float32), True),
+    "convert_image_dtype": (lambda x: ps.image.convert_image_dtype(x, np.float32), True),
+    "cast and both kept": (lambda x: (x, x.astype(np.float32)), True),
+    "in place": (in_place, True),
+    "more steps than are put off": (lambda x: x.astype(np.float32) / 2 / 3 / 4 / 5 / 6 / 7, True),
+    "and a reduction": (lambda x: (x.astype(np.float32) / 255).sum(), True),
+    "times zero": (lambda x: x.astype(np.float32) * 0, True),
+    "only mirrored": (lambda x: flip(x), False),
+    "mirrored twice as bytes": (lambda x: turn(flip(x)), False),
+    "to float64": (lambda x: x / 255, False),
+    "passed on": (lambda x: x, False),
+}
+
+
+def stream(ds: ps.Dataset) -> list[Any]:
+    with ds.with_options(ps.Options(block_rows=1000)).iterate(seed=3) as it:
+        return list(it)
+
+
+def same(left: Any, right: Any) -> bool:
+    if isinstance(left, tuple):
+        return all(map(same, left, right))
+    return left.dtype == right.dtype and left.shape == right.shape and left.tobytes() == right.tobytes()
+
+
+@pytest.mark.parametrize("shape", [(12, 10, 1), (8, 7, 3)])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_given_images_when_work_is_put_off_then_the_bits_are_the_same(
+    name: str, shape: tuple[int, ...], compiled: None, passes: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    function, fused = FUNCTIONS[name]
+    images = np.random.default_rng(1).integers(0, 256, (ROWS, *shape)).astype(np.uint8)
+
+    def pipelines() -> list[ps.Dataset]:
+        rows = ps.Dataset.from_tensor_slices((images, np.arange(ROWS)))
+        first = rows.map(lambda x, y: (function(x), y))
+        last = rows.batch(7).unbatch().map(lambda x, y: (function(x), y))
+        return [first.shuffle(500, seed=1).batch(32), first.batch(32), last.batch(32)]
+
+    for plain, later in zip(pipelines(), pipelines(), strict=True):
+        monkeypatch.setattr(loading, "_ready", False)
+        expected = stream(plain)
+        monkeypatch.setattr(loading, "_ready", True)
+        passes.clear()
+        got = stream(later)
+        assert len(got) == len(expected)
+        assert all(map(same, got, expected))
+        assert bool(passes) == fused
+
+
+def test_given_steps_then_they_are_done_in_one_pass(compiled: None, passes: list[int]) -> None:
+    images = np.zeros((ROWS, 8, 8, 3), np.uint8)
+    ds = ps.Dataset.from_tensor_slices(images).map(lambda x: flip((x.astype(np.float32) / 255 - 0.5) * 2))
+    stream(ds.shuffle(10).batch(32))
+    assert set(passes) == {3}
+
+
+def test_given_errors_that_raise_then_nothing_is_put_off(compiled: None, passes: list[int]) -> None:
+    images = np.zeros((ROWS, 8, 8, 1), np.uint8)
+
+    def scaled(x: Any) -> Any:
+        with np.errstate(all="raise"):
+            return x.astype(np.float32) / 255
+
+    stream(ps.Dataset.from_tensor_slices(images).map(scaled).batch(32))
+    assert not passes
+
+
+def test_given_rows_that_are_picked_when_nothing_is_done_then_they_are_the_users(compiled: None) -> None:
+    images = np.random.default_rng(2).integers(0, 256, (ROWS, 6, 6)).astype(np.uint8)
+    numbers = [int(n) for n in ps.Dataset.range(ROWS).shuffle(ROWS, seed=5)]
+    got = list(ps.Dataset.from_tensor_slices(images).shuffle(ROWS, seed=5))
+    assert np.array_equal(np.stack(got), images[numbers])
+    assert got[0].flags.writeable
