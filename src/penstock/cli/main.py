@@ -8,16 +8,17 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 
-from penstock.cli import inspect
+from penstock.cli import doctor, inspect, lint
 from penstock.errors import PenstockError
 
-COMMANDS = (inspect,)
+COMMANDS = (inspect, doctor, lint)
 INTERRUPTED = 130
 """What shells expect of a command that Ctrl+C has ended."""
 EXAMPLES = """\
 examples:
   penstock inspect train.tfrecord      what is in a file: records, features, samples, damage
   penstock inspect data/ --json        the same of a folder, for programs
+  penstock lint .                      what will go wrong in code, before it runs
   penstock inspect --help              all that a command takes
 """
 

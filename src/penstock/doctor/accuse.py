@@ -1,0 +1,159 @@
+"""Who makes it grow: the line, the chain of references, and the sentence that says so."""
+
+from __future__ import annotations
+
+import gc
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from statistics import median
+
+from penstock.doctor.candidates import Candidate
+from penstock.doctor.findings import Finding
+from penstock.doctor.forecast import forecast_bytes, forecast_descriptors
+from penstock.doctor.paths import Described
+from penstock.doctor.places import Place
+from penstock.doctor.remedies import remedies
+from penstock.doctor.source import bound_at, growing_lines, name_in
+from penstock.doctor.watching import Watching
+from penstock.memory.sizes import show_bytes
+
+EXACT, LARGE = ("ndarray", "bytes", "bytearray", "str", "float", "int"), 65536
+"""Members whose bytes are known, as those of large ones are; of others they are a guess."""
+PAIRED = 0.05
+CLOSE = 0.3
+"""A line whose share is that close to the whole growth is the line, whatever others take and give back."""
+
+
+def accuse(watching: Watching, one: Candidate) -> Finding:
+    """The finding of a candidate."""
+    remedy = remedies()[one.kind]
+    finding = Finding(remedy, "", one.unit, one.axis, one.growth, one.tier, curve=one.curve, key=one.key)
+    per_step = one.axis.one == "a step"
+    if one.described is not None:
+        _of_path(watching, one, one.described, finding)
+    elif one.key.startswith("type "):
+        _of_type(watching, one, finding)
+    else:
+        _of_signal(watching, one, finding)
+    if one.kind == "file-descriptors" and one.tier == 1:
+        finding.forecast = forecast_descriptors(
+            one.last, one.growth.slope if per_step else None, one.by_second
+        )
+    elif finding.bytes_each:
+        scale = finding.bytes_each / one.growth.slope
+        anon = watching.book.series.get("memory.anonymous")
+        now = anon.values[-1] if anon else 0.0
+        step = finding.bytes_each if per_step else None
+        finding.forecast = forecast_bytes(now, step, one.by_second * scale)
+    return finding
+
+
+def _of_path(watching: Watching, one: Candidate, found: Described, finding: Finding) -> None:
+    places, name = watching.places, name_in(found.labels)
+    finding.bytes_each = one.growth.slope * found.each
+    finding.exact = found.buffer or found.member in EXACT or found.each >= LARGE
+    finding.bound = bound_at(places, found.file, name)
+    finding.place = likely(watching.evidence.lines(one.key))
+    for label in reversed(found.labels):
+        if finding.place is None:
+            finding.place = _by_source(watching, found.file, name_in((label,)))
+    if finding.place is None:
+        finding.place = likely(watching.evidence.lines("memory.heap")) or finding.bound
+    if found.made_line:
+        finding.place = Place(found.file, found.made_line)
+    heap = likely(
+        watching.evidence.lines("memory.heap"), one.growth.slope * found.each * watching.evidence.rounds()
+    )
+    finding.made = heap if heap != finding.place else None
+    where = f" in `{finding.bound}`" if finding.bound else ""
+    member = f" of {found.member}" if found.member not in ("", "NoneType") else ""
+    thing = "an" if found.type[:1].lower() in "aeiou" else "a"
+    amount = show_bytes(int(one.growth.slope)) if found.buffer else f"{one.growth.slope:.3g}"
+    finding.what = (
+        f"`{found.path}`{where}, {thing} {found.type}{member} that grows by {amount} {one.axis.one}"
+    )
+    inside = f"function `{found.scope}`" if found.scope else "module"
+    chain = [f"`{found.labels[0]}` in the {inside}"]
+    for label, owner in zip(found.labels[1:], found.owners[1:], strict=True):
+        chain.append(f"`{label}` ({owner})" if label else owner)
+    finding.chain = tuple(chain)
+
+
+def _by_source(watching: Watching, file: str, name: str) -> Place | None:
+    lines = growing_lines(watching.places, file, name)
+    ran: Counter[Place] = Counter()
+    for burst in watching.evidence.bursts:
+        ran.update(burst.ran)
+    seen = [place for place in lines if place in ran]
+    return max(seen, key=lambda place: ran[place]) if seen else lines[-1] if lines else None
+
+
+def _of_signal(watching: Watching, one: Candidate, finding: Finding) -> None:
+    signal = one.signal
+    assert signal is not None
+    rounds = watching.evidence.rounds()
+    finding.place = likely(watching.evidence.lines(one.key), one.growth.slope * rounds)
+    if signal.suspect is not None and signal.key in watching.evidence.suspects:
+        said = watching.evidence.suspects[signal.key]
+        finding.place = finding.place or said.place
+        finding.bound = said.place if said.place != finding.place else None
+        finding.chain = said.chain
+        finding.what = said.what
+    if signal.bytes:
+        finding.bytes_each = one.growth.slope
+        amount = show_bytes(int(one.growth.slope))
+        finding.what = finding.what or f"{finding.remedy.title.lower()}: {amount} more {one.axis.one}"
+    else:
+        finding.what = finding.what or f"{one.growth.slope:.3g} more {one.unit} {one.axis.one}"
+
+
+def _of_type(watching: Watching, one: Candidate, finding: Finding) -> None:
+    evidence = watching.evidence
+    known = evidence.types.get(one.key)
+    if known is not None:
+        finding.chain = known.chain
+        finding.remedy = remedies()[known.kind]
+    if not gc.isenabled() and not finding.chain:
+        finding.remedy = remedies()["cycles"]
+    finding.place = most(evidence.sites(one.key)) or most(evidence.sites(finding.remedy.kind))
+    if finding.place is None:
+        finding.place = likely(evidence.lines("python.blocks")) or likely(evidence.lines("memory.heap"))
+    kept = f", kept by {finding.chain[0]}" if finding.chain else ""
+    finding.what = f"{one.growth.slope:.3g} more objects of {one.unit} {one.axis.one}{kept}"
+
+
+def likely(lines: Mapping[Place, Sequence[float]], whole: float | None = None) -> Place | None:
+    """The line that makes it grow: the one whose share is the whole, or else the one that adds most.
+
+    Lines of which one takes each time what the other gives back are left out first.
+    """
+    usual = {place: median(deltas) for place, deltas in lines.items()}
+    for place, fallen in sorted(usual.items(), key=lambda item: item[1]):
+        if fallen < 0:
+            back = -sum(lines[place])
+            taker = next(
+                (
+                    p
+                    for p, m in usual.items()
+                    if abs(m + fallen) <= -PAIRED * fallen and abs(sum(lines[p]) - back) <= CLOSE * back
+                ),
+                None,
+            )
+            if taker is not None:
+                usual.pop(taker)
+                usual.pop(place)
+    gains = {place: sum(lines[place]) for place in usual}
+    gains = {place: gained for place, gained in gains.items() if gained > 0}
+    if not gains:
+        return None
+    if whole:
+        close = {place: abs(gained - whole) / whole for place, gained in gains.items()}
+        best = min(close, key=lambda place: close[place])
+        if close[best] < CLOSE:
+            return best
+    return max(gains, key=lambda place: gains[place])
+
+
+def most(lines: Counter[Place]) -> Place | None:
+    """The line that comes most often."""
+    return max(lines, key=lambda place: lines[place]) if lines else None

@@ -1,0 +1,127 @@
+"""For a few rounds of the loop, line by line: which line makes a counter grow."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable
+from time import perf_counter
+from types import CodeType, FrameType
+from typing import Any
+
+from penstock.doctor.places import Loop, Place, Places
+
+ROUNDS = 8
+LINES = 2500
+"""After so many lines it is over, whatever was seen."""
+SHORTEST = 0.12
+LONGEST = 1.5
+PATIENCE = 6.0
+"""A single round of the loop may take so many seconds."""
+Probe = Callable[[FrameType], float | None]
+
+
+class Burst:
+    """Watches the lines of the user's code, on the thread that starts it."""
+
+    def __init__(
+        self,
+        places: Places,
+        loop: Loop | None,
+        probes: dict[str, Probe],
+        made: dict[CodeType, str],
+        done: Callable[[Burst], None],
+    ) -> None:
+        self.places = places
+        self.loop = loop
+        self.probes = probes
+        self.made = made
+        self.done = done
+        self.grew: dict[str, dict[Place, list[float]]] = {key: {} for key in probes}
+        """What each line has added to each counter, or given back, each time that it did."""
+        self.sites: dict[str, Counter[Place]] = {}
+        """Which lines have made things of a kind that is looked for."""
+        self.ran: Counter[Place] = Counter()
+        self.rounds = 0
+        self._last: dict[str, float] = {}
+        self._at: Place | None = None
+        self._began = 0.0
+        self._lines = 0
+        self._paused: list[FrameType] = []
+
+    def start(self, frame: FrameType | None) -> None:
+        """Begin, with the frames that are at work already."""
+        self._began = perf_counter()
+        at: FrameType | None = frame
+        while at is not None:
+            if self.places.is_user(at.f_code.co_filename) and at.f_trace is None:
+                at.f_trace = self._line
+                self._paused.append(at)
+            at = at.f_back
+        if frame is not None:
+            self._take(frame)
+        self._at = self.places.innermost(frame)
+        sys.settrace(self._call)
+
+    def stop(self) -> None:
+        """End: nothing is traced any more."""
+        if sys.gettrace() == self._call:
+            sys.settrace(None)
+        for frame in self._paused:
+            frame.f_trace = None
+        self._paused.clear()
+        self.probes = {}
+        self.done(self)
+
+    def _call(self, frame: FrameType, _event: str, _: object) -> Any:
+        code = frame.f_code
+        kind = self.made.get(code)
+        if kind is not None:
+            place = self.places.innermost(frame.f_back)
+            if place is not None:
+                self.sites.setdefault(kind, Counter())[place] += 1
+        if not self.places.is_user(code.co_filename):
+            return None
+        self._account(frame)
+        self._at = Place(code.co_filename, frame.f_lineno)
+        return self._line
+
+    def _line(self, frame: FrameType, event: str, _: object) -> Any:
+        if event == "line":
+            self._account(frame)
+            self._at = Place(frame.f_code.co_filename, frame.f_lineno)
+            self.ran[self._at] += 1
+            self._lines += 1
+            if self._over(frame):
+                frame.f_trace = None
+                self.stop()
+                return None
+        elif event == "return":
+            self._account(frame)
+            self._at = self.places.innermost(frame.f_back) or self._at
+        return self._line
+
+    def _over(self, frame: FrameType) -> bool:
+        loop, spent = self.loop, perf_counter() - self._began
+        if loop is None:
+            self.rounds = self._lines // 20
+        elif frame.f_lineno == loop.line and frame.f_code.co_filename == loop.file:
+            self.rounds += 1
+        if self._lines >= LINES or spent > PATIENCE:
+            return True
+        return (self.rounds > ROUNDS and spent > SHORTEST) or (self.rounds > 2 and spent > LONGEST)
+
+    def _account(self, frame: FrameType) -> None:
+        at, last = self._at, dict(self._last)
+        self._take(frame)
+        if at is None:
+            return
+        for key, value in self._last.items():
+            if key in last and value != last[key]:
+                self.grew[key].setdefault(at, []).append(value - last[key])
+
+    def _take(self, frame: FrameType) -> None:
+        for key, probe in self.probes.items():
+            value = probe(frame)
+            if value is not None:
+                self._last[key] = value

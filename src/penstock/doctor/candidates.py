@@ -1,0 +1,131 @@
+"""What grows, counter by counter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from penstock.doctor.axis import axis_of
+from penstock.doctor.findings import Axis, Curve
+from penstock.doctor.paths import Described
+from penstock.doctor.signals import Signal
+from penstock.doctor.verdict import Growth, judge, theil_sen
+from penstock.doctor.watching import Watching
+from penstock.memory.sizes import show_bytes
+
+SMALL = 400.0
+"""Bytes a step below which a growing container is bookkeeping, such as a list of losses."""
+FAST, MUCH = 1e6, 4e6
+"""Bytes a second, and in all, from which on it matters however small each is."""
+STOPPED = 0.3
+"""Growth in a loop that is over counts, unless other loops have gone on for this part of its time since."""
+LEAST_LENGTH = 8.0
+LEAST_BUFFER = 4096.0
+LEAST_OBJECTS = 20.0
+LEAST_PLAIN = 1000.0
+"""Of lists, dicts and tuples there are many, and some of them are the doctor's own."""
+BLOCK = 48.0
+"""About the bytes of a small object of Python."""
+PLAIN = ("growing-container", "growing-buffer", "unbounded-cache")
+"""Kinds of which the bytes decide; the others are no bookkeeping however small."""
+
+
+@dataclass
+class Candidate:
+    """A counter that grows."""
+
+    key: str
+    kind: str
+    unit: str
+    tier: int
+    axis: Axis
+    growth: Growth
+    by_second: float
+    curve: Curve
+    last: float
+    signal: Signal | None = None
+    described: Described | None = None
+    minor: str = ""
+    """If it does not matter: what to say of it."""
+
+    @property
+    def vague(self) -> bool:
+        """Whether it counts the small objects of Python as a whole, those that do not matter too."""
+        return self.key == "python.blocks" or self.key.startswith("type builtins.")
+
+
+def candidates(watching: Watching, stretches: list[tuple[str, range]]) -> Iterator[Candidate]:
+    """All that grows and goes on growing."""
+    known = {signal.key: signal for signal in watching._signals}
+    for key in list(watching.book.series):
+        signal = known.get(key)
+        if signal is not None:
+            if not signal.kind:
+                continue
+            tier = (
+                5 if signal.bytes or key == "python.blocks" else 1 if signal.key.startswith("process.") else 2
+            )
+            found = grows(watching, stretches, key, signal.least)
+            if found is not None:
+                one = Candidate(key, signal.kind, signal.unit, tier, *found, signal=signal)
+                if tier < 5 or _matters(one, BLOCK if key == "python.blocks" else 1.0):
+                    yield one
+        elif key.startswith("type "):
+            if key.startswith(("type penstock.doctor.", "type array.")):
+                continue
+            plain = key.startswith(("type builtins.", "type collections.", "type weakref."))
+            found = grows(watching, stretches, key, LEAST_PLAIN if plain else LEAST_OBJECTS)
+            if found is not None:
+                yield Candidate(key, "python-objects", f"`{key.rpartition('.')[2]}`", 4, *found)
+        else:
+            yield from _path(watching, stretches, key)
+
+
+def _path(watching: Watching, stretches: list[tuple[str, range]], key: str) -> Iterator[Candidate]:
+    described = watching.paths.described.get(key)
+    if described is None or described.bounded:
+        return
+    least = LEAST_BUFFER if described.buffer else LEAST_LENGTH
+    found = grows(watching, stretches, key, least)
+    if found is None:
+        return
+    unit = "bytes" if described.buffer else "members"
+    one = Candidate(key, described.kind, unit, 3, *found, described=described)
+    if described.kind in PLAIN and not _matters(one, described.each):
+        one.minor = (
+            f"`{described.path}` grows by {show_bytes(one.growth.slope * described.each)} {one.axis.one}: "
+            "too little to matter."
+        )
+    yield one
+
+
+def _matters(one: Candidate, each: float) -> bool:
+    """Whether the bytes are more than bookkeeping: of a step, or where steps are quick, of a second."""
+    gained = one.growth.gained * each
+    if one.by_second * each >= FAST and gained >= MUCH:
+        return True
+    return one.growth.slope * each >= SMALL if one.axis.one == "a step" else gained >= MUCH / 8
+
+
+def grows(
+    watching: Watching, stretches: list[tuple[str, range]], key: str, least: float
+) -> tuple[Axis, Growth, float, Curve, float] | None:
+    """Whether a counter grows in one of the loops, and was not flat for longer after it."""
+    book = watching.book
+    series = book.series[key]
+    for number, (_, span) in enumerate(stretches):
+        axis = axis_of(book, span)
+        points = list(series.within(span, axis.xs))
+        judged = judge([x for x, _ in points], [y for _, y in points], least)
+        if judged.growth is None:
+            continue
+        lasted = book.times[span.stop - 1] - book.times[span.start]
+        later = [s for _, s in stretches[number + 1 :]]
+        after = sum(book.times[s.stop - 1] - book.times[s.start] for s in later)
+        if later and after > STOPPED * lasted:
+            continue  # it was built up once, and then used
+        timed = list(series.within(span, book.times))
+        by_second = theil_sen([x for x, _ in timed[-60:]], [y for _, y in timed[-60:]])[0]
+        curve = Curve(tuple(x for x, _ in points), tuple(y for _, y in points))
+        return axis, judged.growth, by_second, curve, points[-1][1]
+    return None

@@ -1,0 +1,132 @@
+"""From counters to findings: what grows, which of it is one and the same, and who does it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from penstock.doctor.accuse import accuse
+from penstock.doctor.axis import axis_of
+from penstock.doctor.candidates import BLOCK, Candidate, candidates
+from penstock.doctor.findings import CLEAN, LEAK, UNCLEAR, Curve, Diagnosis, Finding
+from penstock.doctor.verdict import judge
+from penstock.doctor.watching import Watching
+
+FEWEST = 12
+"""With fewer moments in a loop nothing is said."""
+EXPLAINED = 0.35
+"""A finding that explains this part of the bytes that grow explains them all: sizes are estimates."""
+FIRST = ("shared-memory", "threads", "child-processes")
+"""Each of these opens descriptors too, and says more."""
+NEED_A_LINE = ("process.segments",)
+"""What other processes make grow too: it counts where a line of the script was seen to do it."""
+CURVES = ("memory.anonymous", "memory.heap", "memory.heap_free", "memory.files")
+
+
+def diagnose(watching: Watching) -> Diagnosis:
+    """What the watch has shown."""
+    book = watching.book
+    stretches = [(loop, span) for loop, span in merged(book.stretches()) if len(span) >= FEWEST]
+    seconds = watching.ended - (watching.loop_began or watching.ended)
+    said = Diagnosis(CLEAN, seconds=seconds, moments=len(book))
+    if not stretches:
+        said.status = UNCLEAR
+        said.reason = (
+            f"it was too short: {len(book)} moments in a loop were seen, and {FEWEST} are needed"
+            if len(book)
+            else "no training loop was seen: no steps of a framework, and no loop in the script"
+        )
+        return said
+    if all(len(span) < 2 * FEWEST for _, span in stretches) and _too_few(watching, stretches):
+        said.status = UNCLEAR
+        said.reason = "it was too short: too few moments were left after the warm-up"
+        return said
+    main = max(stretches, key=lambda one: book.times[one[1].stop - 1] - book.times[one[1].start])
+    axis = axis_of(book, main[1])
+    said.steps = f"{axis.xs[-1] - axis.xs[0]:,.0f} {axis.name}"
+    said.curves = {key: _curve(watching, key, main[1]) for key in CURVES if key in book.series}
+    found = list(candidates(watching, stretches))
+    minor = any(one.minor for one in found)
+    findings = [accuse(watching, one) for one in found if not one.minor and not (minor and one.vague)]
+    said.findings = settle(_with_line(findings))
+    said.notes = [*_minor(found), *watching.evidence.waste()]
+    said.status = LEAK if said.findings else CLEAN
+    return said
+
+
+def _too_few(watching: Watching, stretches: list[tuple[str, range]]) -> bool:
+    book = watching.book
+    series = book.series["memory.anonymous"]
+    for _, span in stretches:
+        xs = axis_of(book, span).xs
+        points = list(series.within(span, xs))
+        if judge([x for x, _ in points], [y for _, y in points], 0.0).reason != "too short":
+            return False
+    return True
+
+
+def merged(stretches: list[tuple[str, range]]) -> list[tuple[str, range]]:
+    """Stretches of one loop that only a moment elsewhere has parted are one."""
+    found: list[tuple[str, range]] = []
+    for loop, span in stretches:
+        if len(span) < 3 and found:
+            continue
+        if found and found[-1][0] == loop:
+            found[-1] = (loop, range(found[-1][1].start, span.stop))
+        else:
+            found.append((loop, span))
+    return found
+
+
+def _with_line(findings: list[Finding]) -> list[Finding]:
+    """Without those that have no line where another of the same kind has one."""
+    placed = {one.kind for one in findings if one.place is not None}
+    return [
+        one for one in findings if one.place is not None or not (one.key in NEED_A_LINE or one.kind in placed)
+    ]
+
+
+def settle(findings: list[Finding]) -> list[Finding]:
+    """One finding a leak: what a more telling one explains is left out."""
+    findings = sorted(findings, key=_order)
+    kept: list[Finding] = []
+    for one in findings:
+        if any(_explains(other, one, kept) for other in kept):
+            continue
+        kept.append(one)
+    return kept
+
+
+def _order(one: Finding) -> tuple[int, bool, bool, float]:
+    """The most telling first; of memory, the heap says more than its pages."""
+    return one.tier, one.kind not in FIRST, one.key == "memory.anonymous", -(one.bytes_each or 0.0)
+
+
+def _explains(other: Finding, one: Finding, kept: list[Finding]) -> bool:
+    if one.place is not None and one.place == other.place:
+        return True
+    if one.tier == 4:
+        return True
+    if one.tier == 5:
+        known = [f.bytes_each for f in kept if f.bytes_each is not None and f.axis.name == one.axis.name]
+        vague = any(not f.exact for f in kept)
+        slope = one.growth.slope * (BLOCK if one.key == "python.blocks" else 1.0)
+        return vague or sum(known) >= EXPLAINED * slope
+    if (
+        other.tier in (1, 2) and one.tier in (1, 2, 3) and not one.exact
+    ):  # what is kept in a list, and the list
+        share = one.growth.slope / other.growth.slope if one.axis.name == other.axis.name else 0.0
+        if any(abs(share * times - 1) < 0.1 for times in (1 / 2, 1, 2, 3, 4)):
+            other.chain = other.chain or one.chain
+            return True
+    return one.tier == 3 and other.tier == 2 and one.place is None
+
+
+def _curve(watching: Watching, key: str, span: range) -> Curve:
+    points = list(watching.book.series[key].within(span, watching.book.times))
+    return Curve(tuple(x for x, _ in points), tuple(y for _, y in points))
+
+
+def _minor(found: list[Candidate]) -> Iterator[str]:
+    for one in found:
+        if one.minor:
+            yield one.minor

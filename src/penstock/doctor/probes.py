@@ -1,0 +1,172 @@
+"""What is gathered on who makes things grow: which lines, by watching a few rounds of the loop."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import CodeType, FrameType, FunctionType
+
+from penstock.doctor.book import Book
+from penstock.doctor.burst import Burst
+from penstock.doctor.paths import Paths
+from penstock.doctor.places import Place, Places
+from penstock.doctor.referrers import chain_of
+from penstock.doctor.signals import Look, Signal, Suspect, kept_kind, loaded, made_classes
+
+MOST = 24
+"""So many suspects are watched at once."""
+LATEST = 4
+"""So many bursts are kept."""
+ASKED = 3
+"""Of so many types it is asked who keeps them: it takes a while."""
+ALWAYS = ("memory.heap", "memory.anonymous", "python.blocks")
+
+
+WASTE = {
+    "tf-variables": (
+        "a new `tf.Variable` is made at every step and dropped again. Nothing piles up, but each is "
+        "allocated and "
+        "initialised anew; make it once before the loop and use `variable.assign(...)`."
+    ),
+    "tf-retracing": (
+        "a new `tf.function` is made at every step and dropped again. Nothing piles up, but each is "
+        "traced anew; "
+        "make it once before the loop."
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """What a burst has seen."""
+
+    grew: dict[str, dict[Place, list[float]]]
+    sites: dict[str, Counter[Place]]
+    ran: Counter[Place]
+    rounds: int
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Who keeps objects of a type."""
+
+    kind: str
+    chain: tuple[str, ...]
+
+
+class Evidence:
+    """Suspects while the script runs, and what watching their lines has shown."""
+
+    def __init__(self, places: Places, paths: Paths) -> None:
+        self.places = places
+        self.paths = paths
+        self.bursts: list[Rounds] = []
+        self.suspects: dict[str, Suspect] = {}
+        """What signals say themselves of who it is."""
+        self.types: dict[str, Kept] = {}
+        """Of types that grow: who keeps them."""
+
+    def question(self, book: Book, look: Look, signals: list[Signal]) -> None:
+        """Ask, while everything is still there, who keeps what grows."""
+        found = growing(book)
+        for signal in signals:
+            if signal.suspect is not None and signal.key in found:
+                try:
+                    self.suspects[signal.key] = signal.suspect(self.places)
+                except Exception:  # a library of another version
+                    continue
+        names = [
+            key[5:]
+            for key in found
+            if key.startswith("type ") and not key.startswith(("type builtins.", "type penstock.doctor."))
+        ]
+        if not any(key.startswith("length ") for key in found):
+            names += [key[5:] for key in found if key.startswith("type builtins.")]
+        newest = {f"{type(one).__module__}.{type(one).__qualname__}": one for one in look.objects}
+        for name in sorted(names, key=lambda name: -look.types[name])[:ASKED]:
+            if name in newest and f"type {name}" not in self.types:
+                thing = newest[name]
+                chain = chain_of(thing, self.places)
+                self.types[f"type {name}"] = Kept(kept_kind(thing, "") or "python-objects", chain)
+
+    def wanted(self, book: Book) -> bool:
+        """Whether the lines are worth watching: once in any case, then if something grows."""
+        return not self.bursts or bool(growing(book))
+
+    def makers(self) -> dict[CodeType, str]:
+        """The code that makes things of the kinds of interest."""
+        found: dict[CodeType, str] = {}
+        for kind, (module, name) in made_classes().items():
+            if loaded(module):
+                _maker(getattr(sys.modules[module], name, None), kind, found)
+        for key in growing(self.paths.book):
+            if key.startswith("type "):
+                module, _, name = key[5:].rpartition(".")
+                _maker(getattr(sys.modules.get(module), name, None), key, found)
+        return found
+
+    def probes(self, book: Book, signals: list[Signal]) -> dict[str, Callable[[FrameType], float | None]]:
+        """What to read at every line."""
+        suspects = set(growing(book))
+        look = Look()
+        found: dict[str, Callable[[FrameType], float | None]] = {}
+        for signal in signals:
+            if signal.quick and (signal.key in suspects or signal.key in ALWAYS):
+                found[signal.key] = lambda _, signal=signal: signal.value(look)  # type: ignore[misc]
+        lengths = {key for key in suspects if key.startswith(("length ", "buffer "))}
+        found.update(self.paths.probes(set(sorted(lengths)[:MOST])))
+        return found
+
+    def add(self, burst: Burst) -> None:
+        """Keep what a burst has seen."""
+        self.bursts.append(Rounds(burst.grew, burst.sites, burst.ran, burst.rounds))
+        del self.bursts[:-LATEST]
+
+    def lines(self, key: str) -> dict[Place, list[float]]:
+        """What each line has added to a counter, over all bursts but the first where there are more."""
+        seen = [burst.grew[key] for burst in self.bursts if key in burst.grew]
+        total: dict[Place, list[float]] = {}
+        for one in seen[1:] if len(seen) > 1 else seen:
+            for place, gained in one.items():
+                total.setdefault(place, []).extend(gained)
+        return total
+
+    def sites(self, kind: str) -> Counter[Place]:
+        """The lines that have made things of a kind."""
+        total: Counter[Place] = Counter()
+        for burst in self.bursts:
+            total.update(burst.sites.get(kind, Counter()))
+        return total
+
+    def waste(self) -> list[str]:
+        """Things that are made at every round and dropped again: no leak, but work for nothing."""
+        said = []
+        for kind, text in WASTE.items():
+            rounds = max(1, self.rounds())
+            for place, count in self.sites(kind).items():
+                if count >= max(3, 0.5 * rounds):
+                    said.append(f"{place}: {text}")
+        return said
+
+    def rounds(self) -> int:
+        """How many rounds of the loop were watched, those of the first burst left out where there "
+        "are more."""
+        return sum(burst.rounds for burst in self.bursts[1:] or self.bursts)
+
+
+def _maker(owner: object, kind: str, found: dict[CodeType, str]) -> None:
+    init = getattr(owner, "__init__", None)
+    if isinstance(init, FunctionType):
+        found.setdefault(init.__code__, kind)
+
+
+def growing(book: Book) -> list[str]:
+    """What is higher by now than at half of the time, and was higher there than at first."""
+    found = []
+    for key, series in book.series.items():
+        values = series.values
+        if len(values) >= 3 and values[-1] > values[len(values) // 2] >= values[0] and values[-1] > values[0]:
+            found.append(key)
+    return found

@@ -1,0 +1,51 @@
+"""Batches that Penstock has lent to the user and that were not dropped, and runs that were not closed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from penstock.doctor.signals import Look, Signal
+
+RUN = "penstock.engine.run"
+
+
+def _runs(look: Look) -> Iterator[Any]:
+    kind = sys.modules[RUN].Run
+    return (one for one in look.objects if type(one) is kind)
+
+
+def lent(look: Look) -> float | None:
+    """Bytes of batches that the user has."""
+    runs = list(_runs(look))
+    return float(sum(run.ledger.lent for run in runs)) if runs else None
+
+
+def open_runs(look: Look) -> float:
+    """Runs that were not closed."""
+    return float(sum(not run.closed for run in _runs(look)))
+
+
+def kept(thing: object, where: str) -> str | None:
+    """An iterator, or a batch: an array whose root is Penstock's."""
+    del where
+    iterator = sys.modules.get("penstock.engine.iterator")
+    if iterator is not None and isinstance(thing, iterator.Iterator):
+        return "penstock-runs"
+    ledger = sys.modules.get("penstock.memory.ledger")
+    if ledger is None:
+        return None
+    for one in list(thing)[:4] if isinstance(thing, tuple) else [thing]:
+        base = getattr(one, "base", None)
+        while base is not None and type(base).__module__.partition(".")[0] in ("numpy", "penstock"):
+            if isinstance(base, ledger.Lease):
+                return "penstock-lent"
+            base = getattr(base, "base", None)
+    return None
+
+
+SIGNALS = [
+    Signal("memory.lent", "penstock-lent", "bytes", 1 << 20, lent, needs=RUN, objects=True, bytes=True),
+    Signal("penstock.runs", "penstock-runs", "open runs", 5, open_runs, needs=RUN, objects=True),
+]

@@ -1,0 +1,111 @@
+"""How long a thing is, and how many bytes it has, without asking it to do anything."""
+
+from __future__ import annotations
+
+import sys
+from array import array
+from collections import deque
+from functools import _lru_cache_wrapper
+from io import BytesIO, StringIO
+from typing import Any
+
+from penstock.doctor.walk import TEXT
+
+CONTAINERS = (list, dict, set, frozenset, deque)
+SCALARS = (int, float, bool, complex, type(None))
+DEEP = 4
+SAMPLED = 8
+
+
+def length_of(thing: object) -> int | None:
+    """How many things a container keeps, if it is one that can grow."""
+    if isinstance(thing, CONTAINERS):
+        return len(thing)
+    if isinstance(thing, _lru_cache_wrapper):
+        return int(thing.cache_info().currsize)
+    return None
+
+
+def bounded(thing: object) -> bool:
+    """Whether a container cannot grow for ever: it fills, and then drops what is old."""
+    if isinstance(thing, deque):
+        return thing.maxlen is not None
+    if isinstance(thing, _lru_cache_wrapper):
+        return thing.cache_info().maxsize is not None
+    return False
+
+
+def buffer_of(thing: object) -> int | None:
+    """The bytes of a text or an array, if it is one that can be made longer."""
+    if isinstance(thing, TEXT):
+        return len(thing)
+    if isinstance(thing, array):
+        return len(thing) * thing.itemsize
+    if isinstance(thing, BytesIO):
+        return 0 if thing.closed else thing.getbuffer().nbytes
+    if isinstance(thing, StringIO):
+        return 0 if thing.closed else thing.tell()
+    return array_bytes(thing)
+
+
+def array_bytes(thing: object) -> int | None:
+    """The bytes of a NumPy array, a tensor or a JAX array; None for anything else."""
+    root = type(thing).__module__.partition(".")[0]
+    try:
+        if root == "numpy":
+            if not hasattr(thing, "nbytes"):
+                return None
+            base = getattr(thing, "base", None)
+            owner = base if base is not None and type(base) is type(thing) else thing
+            return int(owner.nbytes)
+        if root == "torch":
+            storage = getattr(thing, "untyped_storage", None)
+            return int(storage().nbytes()) if storage is not None and not isinstance(thing, type) else None
+        if root in ("tensorflow", "jaxlib", "jax"):
+            return _by_shape(thing)
+        if root == "pandas":
+            return int(thing.memory_usage(index=False).sum())  # type: ignore[attr-defined]
+    except Exception:
+        return None
+    return None
+
+
+def _by_shape(thing: Any) -> int | None:
+    shape, dtype = getattr(thing, "shape", None), getattr(thing, "dtype", None)
+    if shape is None or dtype is None or isinstance(thing, type):
+        return None
+    count = 1
+    for side in tuple(shape):
+        count *= int(side)
+    size = getattr(dtype, "size", None)
+    return count * int(size if isinstance(size, int) else getattr(dtype, "itemsize", 4))
+
+
+def deep_bytes(thing: object, depth: int = DEEP, seen: set[int] | None = None) -> int:
+    """About how many bytes go when `thing` goes: itself and what it refers to, a few levels down."""
+    seen = set() if seen is None else seen
+    if id(thing) in seen or isinstance(thing, type):
+        return 0
+    seen.add(id(thing))
+    held = array_bytes(thing)
+    try:
+        size = sys.getsizeof(thing) if held is None else 100 + held
+    except Exception:
+        size = 64
+    if depth == 0 or held is not None or isinstance(thing, TEXT):
+        return size
+    members: list[Any] = []
+    count = 0
+    if isinstance(thing, dict):
+        count = len(thing)
+        members = [value for _, value in zip(range(SAMPLED), thing.values(), strict=False)]
+    elif isinstance(thing, list | tuple | set | frozenset | deque):
+        count = len(thing)
+        members = [value for _, value in zip(range(SAMPLED), thing, strict=False)]
+    else:
+        inside = getattr(thing, "__dict__", None)
+        if isinstance(inside, dict):
+            count, members = len(inside), list(inside.values())[:SAMPLED]
+            size += sys.getsizeof(inside)
+    inner = sum(deep_bytes(one, depth - 1, seen) for one in members)
+    return size + (inner * count // len(members) if members else 0)

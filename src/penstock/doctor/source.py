@@ -1,0 +1,98 @@
+"""What the source says: where a name is bound, and which lines can make it longer."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from penstock.doctor.places import Place, Places
+
+GROWS = {
+    "add",
+    "append",
+    "appendleft",
+    "extend",
+    "extendleft",
+    "insert",
+    "push",
+    "put",
+    "put_nowait",
+    "register_forward_hook",
+    "register_forward_pre_hook",
+    "register_full_backward_hook",
+    "register_hook",
+    "setdefault",
+    "update",
+    "write",
+    "writelines",
+}
+"""Methods that make a container longer."""
+
+
+def name_in(labels: tuple[str, ...]) -> str:
+    """The last name on a way: `history` of `trainer.history['loss']`."""
+    for label in reversed(labels):
+        text = label.strip("<>").removeprefix(".").removeprefix("(").removesuffix("=)")
+        if text.isidentifier():
+            return text
+    return ""
+
+
+def bound_at(places: Places, file: str, name: str) -> Place | None:
+    """The first line that binds a name or an attribute of that name."""
+    tree = places.tree(file)
+    if tree is None or not name:
+        return None
+    lines = [int(getattr(node, "lineno", 0)) for node in ast.walk(tree) if name in _bound(node)]
+    return Place(file, min(lines)) if lines else None
+
+
+def _bound(node: ast.AST) -> set[str]:
+    if isinstance(node, ast.Assign):
+        return {found for target in node.targets for found in _targets(target)}
+    if isinstance(node, ast.AnnAssign):
+        return set(_targets(node.target))
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return {node.name}
+    if isinstance(node, ast.arg):
+        return {node.arg}
+    return set()
+
+
+def _targets(target: ast.expr) -> Iterator[str]:
+    if isinstance(target, ast.Name):
+        yield target.id
+    elif isinstance(target, ast.Attribute):
+        yield target.attr
+    elif isinstance(target, ast.Tuple | ast.List):
+        for one in target.elts:
+            yield from _targets(one)
+
+
+def growing_lines(places: Places, file: str, name: str) -> list[Place]:
+    """The lines of a file that can make `name` longer."""
+    tree = places.tree(file)
+    if tree is None or not name:
+        return []
+    return sorted({Place(file, line) for line in _growing(tree, name)}, key=lambda place: place.line)
+
+
+def _growing(tree: ast.Module, name: str) -> Iterator[int]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            if node.func.attr in GROWS and name in _names(node.func.value):
+                yield node.lineno
+        elif isinstance(node, ast.AugAssign) and name in _names(node.target):
+            yield node.lineno
+        elif isinstance(node, ast.Assign):
+            for target in node.targets:
+                subscript = isinstance(target, ast.Subscript) and name in _names(target.value)
+                again = name in set(_targets(target)) and name in _names(node.value)
+                if subscript or again:
+                    yield node.lineno
+
+
+def _names(node: ast.AST) -> set[str]:
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)} | {
+        n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute)
+    }

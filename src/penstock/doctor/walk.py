@@ -1,0 +1,249 @@
+"""The user's world: what can be reached from the user's names, and how it is called there."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import _lru_cache_wrapper, lru_cache
+from gc import get_referents, is_tracked
+from itertools import islice
+from types import (
+    BuiltinFunctionType,
+    CellType,
+    CodeType,
+    FrameType,
+    FunctionType,
+    GeneratorType,
+    MethodType,
+    ModuleType,
+)
+from typing import Any, cast
+
+from penstock.doctor.places import Places, names_of
+
+MOST = 1500
+"""How many objects a walk looks at; those close to the user's names come first."""
+DEEPEST = 9
+FOREIGN = 4
+"""So many levels are gone down inside of a library's object."""
+FEW = 40
+"""Of a container with more than so many members, the first and the last few are looked at."""
+ENDS = 3
+SCALARS = (int, float, bool, complex, type(None), range, slice, type(Ellipsis), type(NotImplemented))
+CLOSED: tuple[type, ...] = (*SCALARS, ModuleType, CodeType, FrameType, BuiltinFunctionType)
+"""What is not looked into."""
+TEXT = (str, bytes, bytearray, memoryview)
+
+
+@dataclass(slots=True)
+class Node:
+    """An object that was met, and the way to it."""
+
+    thing: object
+    key: int
+    """The same way has the same key at every walk."""
+    above: Node | None
+    label: str
+    depth: int
+    foreign: int = 0
+    """How many levels inside of a library's object it is."""
+    scope: str = ""
+    """Of a root: where the name is: a module, or a function."""
+    file: str = ""
+
+    def path(self) -> str:
+        """The way in the user's words: `trainer.log['loss']`."""
+        parts: list[str] = []
+        node: Node | None = self
+        while node is not None:
+            parts.append(node.label)
+            node = node.above
+        return "".join(reversed(parts))
+
+    def root(self) -> Node:
+        """Where the way begins."""
+        node = self
+        while node.above is not None:
+            node = node.above
+        return node
+
+
+class World:
+    """Walks from the names in the user's modules and running functions."""
+
+    def __init__(self, places: Places) -> None:
+        self.places = places
+        self._modules: list[tuple[str, ModuleType]] = []
+        self._known = 0
+        self._classes: dict[str, bool] = {}
+
+    def roots(self) -> Iterator[Node]:
+        """The names in the user's modules and in the functions at work, in every thread."""
+        for name, module in self.user_modules():
+            at = getattr(module, "__file__", None) or _first_file(vars(module))
+            for label, value in list(vars(module).items()):
+                if not label.startswith("__") and type(value) not in CLOSED:
+                    yield Node(value, hash((name, label)), None, label, 0, 0, "", at)
+        me = threading.get_ident()
+        for thread, frame in list(sys._current_frames().items()):
+            inner = sys._getframe() if thread == me else frame
+            for one in self.places.stack(inner):
+                code = one.f_code
+                if code.co_name == "<module>":
+                    continue
+                for label, value in names_of(one).items():
+                    if type(value) not in CLOSED:
+                        key = hash((code.co_filename, code.co_firstlineno, label))
+                        yield Node(value, key, None, label, 0, 0, code.co_name, code.co_filename)
+
+    def user_modules(self) -> list[tuple[str, ModuleType]]:
+        """The user's modules, looked for again only where one was imported."""
+        if len(sys.modules) != self._known:
+            self._known = len(sys.modules)
+            self._modules = [
+                (name, module)
+                for name, module in list(sys.modules.items())
+                if name != "__main__" and self._of_user_file(getattr(module, "__file__", None))
+            ]
+        return [("__main__", sys.modules["__main__"]), *self._modules]
+
+    def _of_user_file(self, file: object) -> bool:
+        # Some libraries make modules up, with names of files that are none.
+        return isinstance(file, str) and file.startswith("/") and self.places.is_user(file)
+
+    def walk(self, most: int = MOST) -> Iterator[Node]:
+        """What can be reached, the closest to a name first."""
+        queue = deque(self.roots())
+        seen = {id(queue)}
+        left = most
+        while queue and left > 0:
+            node = queue.popleft()
+            if id(node.thing) in seen:
+                continue
+            seen.add(id(node.thing))
+            left -= 1
+            yield node
+            if node.depth < DEEPEST and node.foreign < FOREIGN:
+                queue.extend(self._below(node))
+
+    def _below(self, node: Node) -> Iterable[Node]:
+        depth, key = node.depth + 1, node.key
+        kind = type(node.thing)
+        inside = node.foreign or (kind.__module__ != "builtins" and not self.of_user(kind))
+        foreign = node.foreign + 1 if inside else 0
+        return (
+            Node(thing, hash((key, label)), node, label, depth, foreign)
+            for label, thing in self.members(node.thing)
+            if type(thing) not in CLOSED
+        )
+
+    def members(self, thing: object) -> Iterator[tuple[str, object]]:
+        """What an object refers to, each with what it is called there."""
+        kind = type(thing)
+        if kind in TEXT or kind in CLOSED or kind.__module__.startswith("penstock.doctor"):
+            return
+        try:
+            if isinstance(thing, dict):
+                yield from _of_dict(thing)
+                if kind is not dict:
+                    yield from _of_attributes(thing)
+            elif isinstance(thing, list | tuple | deque):
+                yield from _of_sequence(thing)
+            elif isinstance(thing, set | frozenset):
+                yield from (("{}", one) for one in islice(thing, FEW))
+            elif isinstance(thing, FunctionType):
+                if self.places.is_user(thing.__code__.co_filename):
+                    yield from _of_function(thing)
+            elif isinstance(thing, MethodType):
+                yield ".__self__", thing.__self__
+                yield "", thing.__func__
+            elif isinstance(thing, CellType):
+                yield "", thing.cell_contents
+            elif isinstance(thing, type):
+                if self.of_user(thing):
+                    yield from ((f".{k}", v) for k, v in list(vars(thing).items()) if not k.startswith("__"))
+            elif isinstance(thing, _lru_cache_wrapper):
+                yield "", thing.__wrapped__
+            elif isinstance(thing, GeneratorType):
+                yield from (("", one) for one in get_referents(thing))
+            else:
+                yield from _of_attributes(thing)
+        except (RuntimeError, ValueError, TypeError, AttributeError, ReferenceError):
+            return  # changed by another thread meanwhile, an empty cell, an odd object: looked at next time
+
+    def of_user(self, kind: type) -> bool:
+        """Whether a class is the user's own."""
+        name = kind.__module__
+        known = self._classes.get(name)
+        if known is None:
+            file = getattr(sys.modules.get(name), "__file__", None)
+            known = self._classes[name] = name == "__main__" or self._of_user_file(file)
+        return known
+
+
+def _first_file(scope: dict[str, Any]) -> str:
+    return next((v.__code__.co_filename for v in scope.values() if isinstance(v, FunctionType)), "")
+
+
+def _of_dict(thing: dict[Any, Any]) -> Iterator[tuple[str, object]]:
+    if len(thing) <= FEW:
+        for key, value in list(thing.items()):
+            yield f"[{_short(key)}]", value
+    else:
+        for key in [*islice(thing, ENDS)]:
+            yield f"[{_short(key)}]", thing[key]
+        for key in [*islice(reversed(thing), ENDS)]:
+            yield "[...]", thing[key]
+
+
+def _of_sequence(thing: list[Any] | tuple[Any, ...] | deque[Any]) -> Iterator[tuple[str, object]]:
+    size = len(thing)
+    if size <= FEW:
+        yield from ((f"[{i}]", one) for i, one in enumerate(tuple(thing)))
+    else:
+        yield from ((f"[{i}]", thing[i]) for i in range(ENDS))
+        yield from ((f"[-{i}]", thing[-i]) for i in range(1, ENDS + 1))
+
+
+def _of_function(thing: FunctionType) -> Iterator[tuple[str, object]]:
+    for name, cell in zip(thing.__code__.co_freevars, thing.__closure__ or (), strict=False):
+        try:
+            yield f"<{name}>", cell.cell_contents
+        except ValueError:
+            continue
+    names = thing.__code__.co_varnames[: thing.__code__.co_argcount]
+    defaults = thing.__defaults__ or ()
+    for name, value in zip(names[len(names) - len(defaults) :], defaults, strict=False):
+        yield f"({name}=)", value
+    for name, value in (thing.__kwdefaults__ or {}).items():
+        yield f"({name}=)", value
+    for name, value in thing.__dict__.items():
+        yield f".{name}", value
+
+
+def _of_attributes(thing: object) -> Iterator[tuple[str, object]]:
+    inside = getattr(thing, "__dict__", None)
+    if isinstance(inside, dict):
+        yield from ((f".{name}", value) for name, value in list(inside.items()))
+    slots = _slots(cast(Any, type(thing)))
+    for name in slots:
+        yield f".{name}", getattr(thing, name, None)
+    if inside is None and not slots and is_tracked(thing):
+        yield from (("", one) for one in get_referents(thing) if not isinstance(one, type | ModuleType))
+
+
+@lru_cache(maxsize=500)
+def _slots(kind: Any) -> list[str]:
+    found: list[str] = []
+    for one in kind.__mro__:
+        names = one.__dict__.get("__slots__", ())
+        found.extend([names] if isinstance(names, str) else names)
+    return [name for name in found if not name.startswith("__")]
+
+
+def _short(key: object) -> str:
+    text = repr(key) if type(key) in (str, int, float, bool, bytes, tuple) else type(key).__name__
+    return text if len(text) <= 30 else text[:27] + "..."

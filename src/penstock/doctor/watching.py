@@ -1,0 +1,254 @@
+"""Watches a running process: samples at steps, or by the clock where no step is seen."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import threading
+from collections.abc import Callable
+from time import perf_counter, thread_time
+from types import FrameType
+from typing import Any
+
+from penstock.doctor import steps as step_sources
+from penstock.doctor.book import Book
+from penstock.doctor.burst import Burst
+from penstock.doctor.census import Census
+from penstock.doctor.pace import Pace
+from penstock.doctor.paths import Paths
+from penstock.doctor.places import Loop, Places, names_of
+from penstock.doctor.probes import Evidence
+from penstock.doctor.signals import Look, signals
+from penstock.doctor.trap import Trap
+
+QUICK = 4096
+"""A source is looked at after so many steps; where they come faster than `FASTEST`, time is used instead."""
+FASTEST = 2e-5
+
+
+class StopEarly(BaseException):
+    """Ends a script after the number of steps that was asked for."""
+
+
+class Watching:
+    """One watch, from `start` to `stop`."""
+
+    def __init__(self, script: str | None = None, steps: int | None = None) -> None:
+        self.places = Places(script)
+        self.book = Book()
+        self.paths = Paths(self.places, self.book)
+        self.evidence = Evidence(self.places, self.paths)
+        self.pace = Pace()
+        self.counts: dict[str, int] = {}
+        self.began = perf_counter()
+        self.ended = self.began
+        self.loop_began: float | None = None
+        self.trouble = ""
+        """What went wrong in a sample, if anything did."""
+        self._most = steps
+        self._census = Census()
+        self._signals = signals()
+        self._undo: dict[str, Callable[[], None]] = {}
+        self._loop_counts: dict[str, tuple[float, float]] = {}
+        self._thread = threading.get_ident()
+        self._on_main = threading.current_thread() is threading.main_thread()
+        self._over = threading.Event()
+        self._timer = threading.Thread(target=self._time, name="penstock-doctor", daemon=True)
+        self._posted = False
+        self._busy = False
+        self._burst: Burst | None = None
+        self._last_tick = 0.0
+        self._leader: tuple[int, str] | None = None
+        self._call = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(self._pending)
+        self._post = ctypes.pythonapi.Py_AddPendingCall
+        self._trap = Trap(self.places, self._by_clock)
+
+    def start(self) -> None:
+        """Begin."""
+        self._attach()
+        self.paths.world.user_modules()  # reads what there is to read once, before the clock runs
+        self._timer.start()
+
+    def stop(self) -> None:
+        """End; nothing is left behind."""
+        self._over.set()
+        if self._burst is not None:
+            self._burst.stop()
+        self._trap.clear()
+        self._timer.join()
+        for undo in self._undo.values():
+            undo()
+        self._undo.clear()
+        while self._posted and self._on_main:  # what was posted is still to come: on this thread, at once
+            pass
+        self._census.end()
+        self.ended = perf_counter()
+
+    # Steps
+
+    def _attach(self) -> None:
+        for source in step_sources.ready():
+            if source.name not in self._undo:
+                self.counts.setdefault(source.name, 0)
+                try:
+                    self._undo[source.name] = source.attach(self._ticker(source.name, source.rank))
+                except Exception:  # a library of another version: time is used instead
+                    self._undo[source.name] = lambda: None
+
+    def _ticker(self, name: str, rank: int) -> Callable[[], None]:
+        me, counts = self, self.counts
+
+        def tick() -> None:
+            counts[name] += 1
+            if me._leader is None or rank < me._leader[0]:
+                me._leader = (rank, name)
+            if me._leader[1] != name:
+                return
+            now = perf_counter()
+            me._last_tick = now
+            if not counts[name] % QUICK and (now - me.began) < FASTEST * counts[name]:
+                me._undo[name]()
+                me._leader = None
+            if now >= me.pace.due and threading.get_ident() == me._thread:
+                me.sample(sys._getframe(1))
+            if me._most is not None and counts[name] >= me._most and threading.get_ident() == me._thread:
+                me._most = None
+                raise StopEarly
+
+        return tick
+
+    # The clock
+
+    def _time(self) -> None:
+        while not self._over.wait(self.pace.tick()):
+            now = perf_counter()
+            if (
+                now < self.pace.due
+                or self._posted
+                or self._busy
+                or self._trap.waits
+                or self._burst is not None
+            ):
+                continue
+            if now - self._last_tick < self.pace.patience():
+                continue  # a step will come along
+            if self._on_main:
+                self._posted = True
+                if self._post(self._call, None) != 0:
+                    self._posted = False
+            else:
+                self.sample(sys._current_frames().get(self._thread))
+
+    def _pending(self, _: Any) -> int:
+        self._posted = False
+        try:
+            frame: FrameType | None = sys._getframe(1)
+            if self._over.is_set() or frame is None:
+                return 0
+            if self.places.is_user(frame.f_code.co_filename):
+                self._by_clock(frame)
+            else:
+                self._trap.set(frame)
+        except Exception as error:  # the script goes on
+            self.trouble = f"{type(error).__name__}: {error}"
+        return 0
+
+    def _by_clock(self, frame: FrameType) -> None:
+        if self._over.is_set():
+            return
+        self.sample(frame)
+        if self._most is not None and self._by_loop() >= self._most:
+            self._most = None
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(
+                ctypes.c_ulong(self._thread), ctypes.py_object(StopEarly)
+            )
+
+    def _by_loop(self) -> float:
+        if self._leader is not None or not self._loop_counts:
+            return 0.0
+        return max(total for _, total in self._loop_counts.values()) + 1
+
+    # A sample
+
+    def sample(self, frame: FrameType | None) -> None:
+        """Count everything, if a loop is at work."""
+        if self._busy or self._burst is not None or sys.is_finalizing():
+            return
+        self._busy = True
+        began, work = perf_counter(), thread_time()
+        try:
+            self._attach()
+            stack = self.places.stack(frame)
+            loops = [(one, loop) for one in stack for loop in self.places.loops(one)]
+            if (not loops and self._leader is None) or any(one.f_lineno is None for one in stack):
+                self.pace.idle(began)
+                return
+            if self.loop_began is None:
+                self._census.begin()
+                self.loop_began, work = perf_counter(), thread_time()
+            where = f"{loops[0][1].file}:{loops[0][1].line}" if loops else _line_of(stack)
+            look = self._count(where, loops)
+            self.pace.spent(thread_time() - work, perf_counter())
+            if self.book.thin():
+                self.pace.slower()
+            self._perhaps_burst(frame, loops, look)
+        except Exception as error:  # whatever goes wrong in here, the script goes on
+            self.trouble = f"{type(error).__name__}: {error}"
+        finally:
+            self._busy = False
+
+    def _count(self, where: str, loops: list[tuple[FrameType, Loop]]) -> Look | None:
+        steps: dict[str, float] = {name: float(count) for name, count in self.counts.items() if count}
+        steps.update(self._loop_steps(loops))
+        look = self._census.look() if self._census.due() else None
+        book = self.book
+        book.open(perf_counter() - self.began, where, steps)
+        for signal in self._signals:
+            if look is not None or not signal.objects:
+                value = signal.value(look or Look())
+                if value is not None:
+                    book.put(signal.key, value)
+        for name, count in look.types.items() if look is not None else ():
+            book.follow(f"type {name}", count)
+        self.paths.read()
+        book.close(keep="" if look is not None else "type ")
+        return look
+
+    def _loop_steps(self, loops: list[tuple[FrameType, Loop]]) -> dict[str, float]:
+        found: dict[str, float] = {}
+        for frame, loop in loops:
+            if not loop.variables:
+                continue
+            scope = names_of(frame)
+            for name in loop.variables:
+                value = scope.get(name)
+                if type(value) is int:
+                    key = f"loop {loop.file}:{loop.line} {name}"
+                    was, total = self._loop_counts.get(key, (float(value), float(value)))
+                    total += value - was if value >= was else value
+                    self._loop_counts[key] = (float(value), total)
+                    found[key] = total
+        return found
+
+    def _perhaps_burst(
+        self, frame: FrameType | None, loops: list[tuple[FrameType, Loop]], look: Look | None
+    ) -> None:
+        if look is None or not self._on_main or not self._trap.free() or not self.pace.burst_now():
+            return
+        if not self.evidence.wanted(self.book):
+            return
+        began = perf_counter()
+        self.evidence.question(self.book, look, self._signals)
+
+        def done(burst: Burst) -> None:
+            self._burst = None
+            self.evidence.add(burst)
+            self.pace.burst_took(began, perf_counter())
+
+        probes = self.evidence.probes(self.book, self._signals)
+        self._burst = Burst(self.places, loops[0][1] if loops else None, probes, self.evidence.makers(), done)
+        self._burst.start(frame)
+
+
+def _line_of(stack: list[FrameType]) -> str:
+    return f"{stack[0].f_code.co_filename}:{stack[0].f_lineno}" if stack else "?"
