@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from _memory import held
 
 import penstock as ps
 
@@ -37,4 +38,4 @@ if __name__ == "__main__":
         for epoch in range(2):
             with dataset.iterate(seed=1, epoch=epoch) as it:
                 means = [float(images.mean()) for images, _ in it]
-            print(f"{run} run, epoch {epoch + 1}: first batch has a mean of {means[0]:.6f}")
+            print(f"{run} run, epoch {epoch + 1}: first batch has a mean of {means[0]:.6f}, {held()}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from _memory import held
 from _network import Network
 
 import penstock as ps
@@ -30,7 +31,7 @@ def train_model(dataset: ps.Dataset, epochs: int = 3) -> None:
     """A pass an epoch."""
     model = Network(10, 2, hidden=32)
     for epoch in range(epochs):
-        print(f"Epoch {epoch + 1}")
+        print(f"Epoch {epoch + 1}: {held()}")
         for number, (x, y) in enumerate(dataset):
             loss = train_step(model, x, y)
             if number % 5 == 0:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from _memory import held
 from _network import Network
 from epoch_by_epoch import create_dataset
 
@@ -21,7 +22,7 @@ def fit(model: Network, data: Iterator[tuple[Any, Any]], epochs: int, steps_per_
     """A loop that pulls so many batches an epoch."""
     for epoch in range(epochs):
         losses = [model.step(*next(data), rate=0.1) for _ in range(steps_per_epoch)]
-        print(f"epoch {epoch + 1}: {steps_per_epoch} steps, loss {np.mean(losses):.4f}")
+        print(f"epoch {epoch + 1}: {steps_per_epoch} steps, loss {np.mean(losses):.4f}, {held()}")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from _memory import held
 from _network import Network
 from sklearn.datasets import load_digits
 
@@ -19,5 +20,5 @@ if __name__ == "__main__":
     model = Network(64, 10)
     for epoch in range(10):
         losses = [model.step(x_batch, y_batch) for x_batch, y_batch in dataset]
-        print(f"epoch {epoch + 1:2}: loss {np.mean(losses):.4f}")
+        print(f"epoch {epoch + 1:2}: loss {np.mean(losses):.4f}, {held()}")
     print(f"test accuracy {100 * model.accuracy(x_test, y_test):.1f} %")

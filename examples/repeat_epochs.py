@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from _memory import held
 from _network import Network
 from epoch_by_epoch import create_dataset
 
@@ -18,7 +19,7 @@ def train_model(dataset: ps.Dataset, epochs: int = 3) -> None:
             losses.append(model.step(x, y, rate=0.1))
             if number % 5 == 0:
                 print(f"Batch {number}: loss = {losses[-1]:.4f}")
-    print(f"{len(losses)} batches, the last ten at a loss of {np.mean(losses[-10:]):.4f}")
+    print(f"{len(losses)} batches, the last ten at a loss of {np.mean(losses[-10:]):.4f}, {held()}")
 
 
 if __name__ == "__main__":

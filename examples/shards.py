@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from _memory import held
 
 import penstock as ps
 
@@ -25,7 +26,7 @@ if __name__ == "__main__":
     seen = []
     for index in range(NUM_SHARDS):
         labels = np.concatenate([y for _, y in shard(index)])
-        print(f"worker {index}: {len(labels)} elements, the first are {labels[:4]}")
+        print(f"worker {index}: {len(labels)} elements, the first are {labels[:4]}, {held()}")
         seen.append(labels)
     together = np.sort(np.concatenate(seen))
     print(f"together: {len(together)} elements, each once: {np.array_equal(together, LABELS)}")

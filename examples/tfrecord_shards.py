@@ -10,6 +10,7 @@ import tempfile
 from typing import Any
 
 import numpy as np
+from _memory import held
 
 import penstock as ps
 
@@ -50,7 +51,7 @@ if __name__ == "__main__":
             )
             with dataset.iterate(memory="32MiB") as it:
                 numbers = np.concatenate([feature1 // 3 for (_, feature1), _ in it])
-            print(f"worker {worker}: {len(numbers)} examples, the first are {numbers[:4]}")
+            print(f"worker {worker}: {len(numbers)} examples, the first are {numbers[:4]}, {held()}")
             seen.append(numbers)
         together = np.sort(np.concatenate(seen))
         print(f"together: each once: {np.array_equal(together, np.arange(1_000))}")

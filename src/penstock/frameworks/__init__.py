@@ -1,0 +1,1 @@
+"""What feeds a framework: one file each, loaded when it is first asked for."""
