@@ -5,7 +5,7 @@ import importlib.util
 import sys
 from pathlib import Path
 
-from benchmarks import flat, machine, measure, memory, report, speed
+from benchmarks import flat, machine, measure, memory, report, speed, tuned
 from benchmarks.declare import MODULES, Peer, Work
 from benchmarks.measure import Seen
 from benchmarks.memory.pipeline import Pipeline
@@ -25,6 +25,9 @@ def main() -> int:
     for pipeline in memory.PIPELINES:
         if wanted(options.only, "memory", pipeline.name):
             results.memory[pipeline] = run_memory(pipeline, options.quick)
+    for each in tuned.WORKS:
+        if wanted(options.only, "tuned", each.name):
+            results.tuned[each] = run_tuned(each)
     for name in flat.WORKS:
         if wanted(options.only, "flat", name):
             progress(f"flat: {name}")
@@ -44,6 +47,7 @@ def main() -> int:
 def arguments() -> argparse.Namespace:
     """Read the command line."""
     names = [*(work.name for work in speed.WORKS), *(each.name for each in memory.PIPELINES)]
+    names += [each.name for each in tuned.WORKS]
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument(
         "--quick", action="store_true", help="one round, Penstock and tf.data only, no cgroup"
@@ -53,7 +57,7 @@ def arguments() -> argparse.Namespace:
         action="append",
         default=[],
         metavar="NAME",
-        help="speed, memory, flat, or one of: " + ", ".join([*names, *flat.WORKS]),
+        help="speed, memory, tuned, flat, or one of: " + ", ".join([*names, *flat.WORKS]),
     )
     parser.add_argument(
         "--output",
@@ -61,7 +65,7 @@ def arguments() -> argparse.Namespace:
         help="write here instead of RESULTS.md (which only a whole run replaces)",
     )
     options = parser.parse_args()
-    known = {"speed", "memory", "flat", *names, *flat.WORKS}
+    known = {"speed", "memory", "tuned", "flat", *names, *flat.WORKS}
     for name in options.only:
         if name not in known:
             parser.error(f"nothing is called {name!r}; there are {', '.join(sorted(known))}")
@@ -116,6 +120,15 @@ def run_memory(pipeline: Pipeline, quick: bool) -> tuple[Seen, Seen, Seen | None
         tf_data = measure.child("memory", pipeline.name, "tf.data")
     progress(f"{pipeline.name}: penstock in a cgroup")
     return penstock, tf_data, None if quick else measure.inside_cgroup(pipeline)
+
+
+def run_tuned(work: tuned.Tuned) -> dict[str, measure.Rate]:
+    """Run a pipeline with each setting of its grid, and with AUTOTUNE."""
+    rates = {}
+    for setting in work.settings():
+        progress(f"{work.name}: {setting}")
+        rates[setting] = measure.rate(work.name, setting)
+    return rates
 
 
 def installed(library: str) -> bool:

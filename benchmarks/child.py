@@ -21,6 +21,10 @@ def main(kind: str, name: str, peer: str) -> None:
 
         pipeline = next(each for each in memory.PIPELINES if each.name == name)
         hold.run(pipeline, peer, parent)
+    elif kind == "tuned":
+        from benchmarks import tuned
+
+        tuned.run(name, peer, parent)
     elif kind == "flat":
         from benchmarks import flat
 

@@ -73,6 +73,32 @@ def inside_cgroup(pipeline: Pipeline) -> Seen | None:
 
 
 @dataclass(frozen=True)
+class Rate:
+    """How many elements a second came: at first, then; and what was chosen by then."""
+
+    early: float = 0.0
+    late: float = 0.0
+    chosen: tuple[str, ...] = ()
+    trouble: str = ""
+
+
+def rate(name: str, setting: str) -> Rate:
+    """Run one pipeline with one setting."""
+    seen = Rate()
+    with Watch(["tuned", name, setting]) as watch:
+        for event in watch.events():
+            if event["event"] == "rate":
+                seen = Rate(event["early"], event["late"], tuple(event["chosen"]))
+            else:
+                watch.reply()
+        status = watch.close()
+        if watch.timed_out or status:
+            ended = f"ended with status {status}: {watch.complaint()}"
+            return Rate(trouble="took too long" if watch.timed_out else ended)
+    return seen
+
+
+@dataclass(frozen=True)
 class Point:
     """A process at one moment of the flat work."""
 

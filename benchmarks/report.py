@@ -4,8 +4,9 @@ from dataclasses import dataclass, field
 
 from benchmarks import tables
 from benchmarks.declare import Peer, Work
-from benchmarks.measure import Point, Seen
+from benchmarks.measure import Point, Rate, Seen
 from benchmarks.memory.pipeline import Pipeline
+from benchmarks.tuned import Tuned
 
 HEAD = """# Results
 
@@ -29,6 +30,14 @@ same Penstock pipeline runs under a limit of what was charged when idle plus the
 ("-": not tried, or no right to make one).
 """
 
+TUNED = """
+## AUTOTUNE
+
+Elements a second with `AUTOTUNE` for the calls and the prefetch, after two seconds and 200 batches,
+and with each setting of a hand-made grid (calls at once, elements of prefetch). The goal is 90% of
+the best.
+"""
+
 FLAT = """
 ## Over many runs
 """
@@ -41,6 +50,7 @@ class Results:
     machine: list[str]
     speed: dict[Work, dict[Peer, Seen]] = field(default_factory=dict)
     memory: dict[Pipeline, tuple[Seen, Seen, Seen | None]] = field(default_factory=dict)
+    tuned: dict[Tuned, dict[str, Rate]] = field(default_factory=dict)
     flat: dict[str, tuple[list[Point], str]] = field(default_factory=dict)
 
     def trouble(self) -> list[str]:
@@ -57,7 +67,13 @@ class Results:
             for seen in runs
             if seen is not None and seen.trouble
         ]
-        return speed + memory + [trouble for _, trouble in self.flat.values() if trouble]
+        tuned = [
+            f"{work.name} {setting}: {rate.trouble}"
+            for work, rates in self.tuned.items()
+            for setting, rate in rates.items()
+            if rate.trouble
+        ]
+        return speed + memory + tuned + [trouble for _, trouble in self.flat.values() if trouble]
 
 
 def speed_section(work: Work, results: dict[Peer, Seen]) -> list[str]:
@@ -74,6 +90,10 @@ def write(results: Results) -> str:
             lines += speed_section(work, peers)
     if results.memory:
         lines += [MEMORY, *tables.memory(results.memory)]
+    if results.tuned:
+        lines += [TUNED, *tables.tuned(results.tuned)]
+        for work, rates in results.tuned.items():
+            lines += ["", f"### {work.title}", "", *tables.grid(work, rates)]
     if results.flat:
         lines += [FLAT, *tables.flat(results.flat)]
     return "\n".join(lines) + "\n"

@@ -19,6 +19,7 @@ WITHIN_A_TIER = {("options", "errors")}
 FOREIGN = (
     "adbc_driver_manager",
     "array_record",
+    "cloudpickle",
     "cv2",
     "fsspec",
     "grain",

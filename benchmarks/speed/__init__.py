@@ -3,9 +3,12 @@
 from benchmarks.declare import Work
 from benchmarks.speed import (
     examples,
+    hand_over,
+    heavy_python,
     images_flip,
     images_float,
     one_by_one,
+    opencv,
     padded,
     parquet,
     photos,
@@ -22,6 +25,9 @@ WORKS: tuple[Work, ...] = (
     images_flip.WORK,
     one_by_one.WORK,
     python_map.WORK,
+    heavy_python.HEAVY,
+    heavy_python.FIRST,
+    opencv.WORK,
     strings.WORK,
     padded.WORK,
     examples.SMALL,
@@ -30,4 +36,5 @@ WORKS: tuple[Work, ...] = (
     photos.WORK,
     writing.WORK,
     parquet.WORK,
+    hand_over.WORK,
 )

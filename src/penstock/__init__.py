@@ -1,10 +1,14 @@
 """Penstock: the input pipeline of a training loop, with a memory budget that holds."""
 
+from typing import Any as _Any
+
 from penstock import errors, image, io, random
 from penstock.blocks.ragged import Ragged
 from penstock.blocks.spec import DatasetSpec, TensorSpec
 from penstock.dataset import Dataset, assert_cardinality, group_by_reducer, pad_to_cardinality
+from penstock.engine.readers import reshard
 from penstock.graph.op import AUTOTUNE, INFINITE, UNKNOWN
+from penstock.memory.shared import Budget
 from penstock.ops.group_by_reducer import Reducer
 from penstock.options import Options
 from penstock.sources import (
@@ -19,12 +23,15 @@ from penstock.sources import (
     TextLineDataset,
     TFRecordDataset,
     WebDataset,
+    from_ray,
+    from_tensorflow,
 )
 
 __all__ = [
     "AUTOTUNE",
     "ArrayRecordDataset",
     "ArrowDataset",
+    "Budget",
     "CsvDataset",
     "Dataset",
     "DatasetSpec",
@@ -44,15 +51,22 @@ __all__ = [
     "WebDataset",
     "assert_cardinality",
     "errors",
+    "from_ray",
+    "from_tensorflow",
     "group_by_reducer",
     "image",
     "io",
     "pad_to_cardinality",
     "random",
+    "reshard",
 ]
 
 
-def __getattr__(name: str) -> str:
+def __getattr__(name: str) -> _Any:
+    if name == "doctor":
+        from importlib import import_module  # a tool beside the pipeline: loaded where it is asked for
+
+        return import_module("penstock.doctor")
     if name == "__version__":
         from importlib.metadata import version  # only where it is asked for: importing Penstock is quick
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from penstock.blocks.spec import Spec
 from penstock.engine.iterator import Iterator
+from penstock.engine.resume import resumed
 from penstock.engine.run import Run
 from penstock.errors import ArgumentTypeError
 from penstock.graph import checks
@@ -17,7 +18,7 @@ from penstock.graph.op import UNKNOWN, Op
 from penstock.graph.passes import plan_of
 from penstock.graph.running import Pipeline
 from penstock.graph.site import user_site
-from penstock.memory.budget import resolve_budget
+from penstock.memory.budget import Memory, resolve_budget
 from penstock.ops.assert_cardinality import AssertCardinality
 from penstock.ops.batch import Batch
 from penstock.ops.bucket_by_sequence_length import BucketBySequenceLength
@@ -44,6 +45,7 @@ from penstock.ops.pad_to_cardinality import PadToCardinality
 from penstock.ops.padded_batch import PaddedBatch
 from penstock.ops.parts.file_arguments import fills_of
 from penstock.ops.parts.saved_arguments import directory_of
+from penstock.ops.parts.sharding import sharded
 from penstock.ops.parts.signature import signature_of
 from penstock.ops.parts.terminals import chain, length, single, spec_of_first
 from penstock.ops.prefetch import Prefetch
@@ -56,7 +58,6 @@ from penstock.ops.rejection_resample import resampled
 from penstock.ops.repeat import Repeat
 from penstock.ops.sample_from_datasets import SampleFromDatasets
 from penstock.ops.scan import Scan
-from penstock.ops.shard import Shard
 from penstock.ops.shuffle import Shuffle
 from penstock.ops.skip import Skip
 from penstock.ops.snapshot import Snapshot
@@ -70,6 +71,8 @@ from penstock.options import Options
 from penstock.report.explain import Explanation, explain
 
 if TYPE_CHECKING:
+    from penstock.frameworks.jax import JaxDataset
+    from penstock.frameworks.torch import TorchDataset
     from penstock.writing.written import Written
 
 
@@ -471,6 +474,27 @@ class Dataset(Pipeline):
         checks.dataset(dataset, "concatenate(dataset=)")
         return _joined(Concatenate(inputs=(self.op, dataset.op)), (self, dataset), name)
 
+    def distribute(self, engine: str = "ray", workers: int = 1, name: str | None = None) -> Dataset:
+        """Have the maps right before it run by `workers` actors of a Ray cluster, on other machines.
+
+        What is above the maps runs here, and so does all that comes after: shuffle, batch, prefetch. The
+        stream is the same as without it. Rows go out and come back through Ray's object store, in chunks
+        whose bytes count to the memory budget while they are on their way. A worker or a machine that is lost
+        is replaced, and what it had is done again; so a function may be called more than once for an element.
+        An element that kills worker after worker is a `WorkerError` in its place. Arrays are read-only views
+        of the object store. Needs `pip install 'penstock[ray]'`, and `ray.init()` before it is iterated.
+
+        >>> import penstock as ps
+        >>> import ray  # doctest: +SKIP
+        >>> _ = ray.init()  # doctest: +SKIP
+        >>> ds = ps.Dataset.range(6).map(lambda x: x * x).distribute(workers=2).batch(3)  # doctest: +SKIP
+        >>> [batch.tolist() for batch in ds]  # doctest: +SKIP
+        [[0, 1, 4], [9, 16, 25]]
+        """
+        from penstock.cluster.distribute import distributed  # importing Penstock is quick
+
+        return self._then(distributed(self.op, engine, workers), name)
+
     def enumerate(self, start: int = 0, name: str | None = None) -> Dataset:
         """Pairs of a number, from `start` on, and an element.
 
@@ -579,14 +603,22 @@ class Dataset(Pipeline):
         num_parallel_calls: int | None = None,
         deterministic: bool | None = None,
         name: str | None = None,
+        *,
+        executor: str = "auto",
     ) -> Dataset:
         """Apply a function to every element.
 
         The parts of a tuple are separate arguments. A function of NumPy operations without side
         effects is called once for a whole block of elements, where that gives the same result to the
         last bit; any other is called element by element. `explain()` tells which, and why. With
-        `num_parallel_calls`, or `ps.AUTOTUNE` for as many as there are cores, it is called on several
-        threads at once, within the memory budget; the elements and their order are the same.
+        `num_parallel_calls`, or `ps.AUTOTUNE` for as many as there are cores, several calls are made at
+        once, within the memory budget; the elements and their order are the same. With
+        `deterministic=False` they come as they are ready.
+
+        `executor` says how calls are made: `"block"` for all rows at once, `"threads"`, `"processes"`
+        for worker processes, `"jit"` for the function compiled by Numba. `"auto"` takes the block where
+        it can, and measures otherwise whether the function holds Python's lock: then worker processes
+        call it, else threads. The report says which, and why.
 
         >>> import penstock as ps
         >>> ds = ps.Dataset.range(3).map(lambda x: (x, x * 2))
@@ -599,6 +631,7 @@ class Dataset(Pipeline):
                 function=map_func,
                 num_parallel_calls=num_parallel_calls,
                 deterministic=deterministic,
+                executor=executor,
             ),
             name,
         )
@@ -736,16 +769,33 @@ class Dataset(Pipeline):
         """
         return self._then(Scan(inputs=(self.op,), initial_state=initial_state, scan_func=scan_func), name)
 
-    def shard(self, num_shards: int, index: int, name: str | None = None) -> Dataset:
-        """Every `num_shards`-th element, from number `index` on.
+    def shard(
+        self,
+        num_shards: int,
+        index: int,
+        name: str | None = None,
+        *,
+        by: str = "element",
+        remainder: str = "keep",
+    ) -> Dataset:
+        """The part of a dataset that one of several processes reads; each element is in one of them.
 
-        Elements keep their numbers when one fails. Over arrays the others are not read.
+        By `"element"`, that is every `num_shards`-th element from number `index` on. By `"file"`, it is what
+        comes of every `num_shards`-th file of the source. By `"auto"`, the source is shared out, by file
+        where it has enough of them and by element elsewhere, if every op after it can work on a part;
+        otherwise this is as by `"element"`. So no process makes elements for another.
+
+        With a `remainder` of `"drop"` or `"pad"` all parts have the same length: elements are left out at the
+        end, or some come twice. Elements keep their numbers when one fails. Over arrays the others are not
+        read.
 
         >>> import penstock as ps
-        >>> [int(x) for x in ps.Dataset.range(8).shard(3, 1)]
-        [1, 4, 7]
+        >>> [int(x) for x in ps.Dataset.range(8).shard(3, 2)]
+        [2, 5]
+        >>> [int(x) for x in ps.Dataset.range(8).shard(3, 2, remainder="pad")]
+        [2, 5, 6]
         """
-        return self._then(Shard(inputs=(self.op,), num_shards=num_shards, index=index), name)
+        return self._then(sharded(self.op, num_shards, index, by=by, remainder=remainder), name)
 
     def cache(self, filename: str = "", name: str | None = None) -> Dataset:
         """Make the elements once, and read them again in later epochs.
@@ -906,6 +956,21 @@ class Dataset(Pipeline):
 
     # Running
 
+    def as_keras(self) -> Any:
+        """The batches for Keras's `fit`, `evaluate` and `predict`, on any of its backends.
+
+        Elements are batches: `x`, `(x, y)` or `(x, y, sample_weight)`, where each may be a dict. Every epoch
+        is a run, which ends with it. Needs `pip install 'penstock[keras]'` and a backend.
+
+        >>> import numpy as np
+        >>> import penstock as ps
+        >>> ds = ps.Dataset.from_tensor_slices((np.ones((64, 4)), np.ones((64, 1)))).batch(16)
+        >>> model.fit(ds.as_keras(), epochs=10, validation_data=val.as_keras())  # doctest: +SKIP
+        """
+        from penstock.frameworks.keras import as_keras  # importing Penstock is quick
+
+        return as_keras(self)
+
     def as_numpy_iterator(self) -> Iterator:
         """The same as `iter(ds)`: elements are NumPy's already.
 
@@ -914,6 +979,112 @@ class Dataset(Pipeline):
         [0, 1, 2]
         """
         return self.iterate()
+
+    def as_tensorflow(self) -> Any:
+        """The elements as a `tf.data.Dataset`, with the same structure, dtypes, shapes and length.
+
+        Every iteration over it is a run, which ends with it. `bytes` and `str` are strings there, a
+        `ps.Ragged` is a `tf.RaggedTensor`. Needs `pip install 'penstock[tensorflow]'`.
+
+        >>> import penstock as ps
+        >>> ds = ps.Dataset.range(10).batch(4).as_tensorflow()  # doctest: +SKIP
+        >>> ds.element_spec  # doctest: +SKIP
+        TensorSpec(shape=(None,), dtype=tf.int64, name=None)
+        >>> [batch.numpy().tolist() for batch in ds]  # doctest: +SKIP
+        [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
+        """
+        from penstock.frameworks.tensorflow import as_tensorflow  # importing Penstock is quick
+
+        return as_tensorflow(self)
+
+    def as_jax(
+        self,
+        sharding: Any = None,
+        prefetch: int | str | None = None,
+        *,
+        shard: str | None = "auto",
+        remainder: str = "keep",
+        memory: Memory | None = None,
+        seed: int | None = None,
+    ) -> JaxDataset:
+        """This dataset for JAX: its passes give arrays that are on their devices already.
+
+        `sharding` is a sharding or a device of JAX for all leaves, or a nest of them as in the elements;
+        without one they go to the default device. Over several devices a batch must have a multiple of
+        their number: `batch(n, drop_remainder=True)`. `prefetch` elements, or bytes as text, are there
+        before they are asked for: two, but none on the CPU, where an array has NumPy's memory if it can.
+        Numbers of 64 bits follow JAX's own rule. bytes and text stay as they are, arrays of them are lists.
+
+        Of several processes each reads the rows that it has by the `sharding`, or else its part by number;
+        `shard` and `remainder` are as with `as_torch`, `memory` and `seed` as with `iterate`. Needs
+        `pip install 'penstock[jax]'`.
+
+        >>> import penstock as ps
+        >>> for batch in ps.Dataset.range(4).batch(2).as_jax():
+        ...     print(batch)
+        [0 1]
+        [2 3]
+        """
+        from penstock.frameworks.jax import as_jax  # importing Penstock loads no framework
+
+        return as_jax(
+            self,
+            sharding=sharding,
+            prefetch=prefetch,
+            shard=shard,
+            remainder=remainder,
+            memory=memory,
+            seed=seed,
+        )
+
+    def as_torch(
+        self,
+        device: Any = None,
+        pin_memory: bool | None = None,
+        prefetch: int | str | None = None,
+        *,
+        shard: str | None = "auto",
+        remainder: str = "keep",
+        writable: bool = False,
+        memory: Memory | None = None,
+        seed: int | None = None,
+    ) -> TorchDataset:
+        """This dataset for torch: an `IterableDataset` whose passes give tensors.
+
+        On the CPU a tensor has the memory of the array, without a copy. torch has no tensors that are
+        read-only: do not write to one in place, unless you ask for `writable`, which copies what is
+        read-only. bytes and text stay as they are, arrays of them are lists.
+
+        With a GPU as `device`, elements are copied there on a stream of their own, through pinned buffers
+        that count to the budget; `prefetch` elements, or bytes as text, are ready there. `pin_memory` alone
+        gives tensors in pinned memory.
+
+        In a training of several processes each reads its part, shared out by `shard` as with `ds.shard`, or
+        all of it with None; so does each worker of a `DataLoader`. A `remainder` of `"drop"` or `"pad"`
+        gives every process the same number of steps. `memory` and `seed` are as with `iterate`; in several
+        processes the seed is 0 where none is given. Needs `pip install 'penstock[torch]'`.
+
+        >>> import penstock as ps
+        >>> ds = ps.Dataset.range(5).batch(2).as_torch()
+        >>> for batch in ds:
+        ...     print(batch)
+        tensor([0, 1])
+        tensor([2, 3])
+        tensor([4])
+        """
+        from penstock.frameworks.torch import as_torch  # importing Penstock loads no framework
+
+        return as_torch(
+            self,
+            device=device,
+            pin_memory=pin_memory,
+            prefetch=prefetch,
+            shard=shard,
+            remainder=remainder,
+            writable=writable,
+            memory=memory,
+            seed=seed,
+        )
 
     def cardinality(self) -> int:
         """How many elements there are: a number, `ps.INFINITE`, or `ps.UNKNOWN` without reading.
@@ -945,7 +1116,7 @@ class Dataset(Pipeline):
                 self._first_spec = spec_of_first(it, self.op)
         return self._first_spec.nest()
 
-    def explain(self, memory: int | str | None = None) -> Explanation:
+    def explain(self, memory: Memory | None = None) -> Explanation:
         """What will run: the pipeline as declared, as the optimizer leaves it, and why.
 
         >>> import numpy as np
@@ -955,7 +1126,7 @@ class Dataset(Pipeline):
         ...
         """
         budget = resolve_budget(memory, self._options, call=f"explain(memory=) at {user_site()}")
-        return explain(plan_of(self.op, self._options, budget), budget)
+        return explain(plan_of(self.op, self._options, budget.total), budget.total)
 
     def get_single_element(self, name: str | None = None) -> Any:
         """The element of a dataset that has exactly one.
@@ -969,14 +1140,22 @@ class Dataset(Pipeline):
             return single(it, self.op)
 
     def iterate(
-        self, memory: int | str | None = None, seed: int | None = None, epoch: int | None = None
+        self,
+        memory: Memory | None = None,
+        seed: int | None = None,
+        epoch: int | None = None,
+        state: Any = None,
     ) -> Iterator:
         """Start a run: one pass over the dataset, to be closed when it is no longer needed.
 
-        `memory` is the most the run may hold; without it `Options`, the variable `PENSTOCK_MEMORY`, or
-        a quarter of what the process may use decides. `seed` seeds everything random that has no
-        seed of its own. `epoch` is the number of the pass, which shuffles differ by; without it the
-        passes over this dataset are counted.
+        `memory` is the most the run may hold, or a `ps.Budget` that it shares with others; without it
+        `Options` decides, or else one budget that all such runs of the process share: the variable
+        `PENSTOCK_MEMORY`, or a quarter of what the process may use. `seed` seeds everything random that
+        has no seed of its own. `epoch` is the number of the pass, which shuffles differ by; without it
+        the passes over this dataset are counted.
+
+        With a `state`, what `it.state()` of another iteration gave, it goes on where that one was, with
+        its seed and epoch: also in another process. The pipeline has to be the same.
 
         >>> import penstock as ps
         >>> with ps.Dataset.range(10).batch(4).iterate(memory="64MiB", seed=1) as it:
@@ -988,11 +1167,16 @@ class Dataset(Pipeline):
         if epoch is not None:
             checks.count(epoch, "iterate(epoch=)", least=0)
         budget = resolve_budget(memory, self._options, call=f"iterate(memory=) at {user_site()}")
-        plan = plan_of(self.op, self._options, budget)
+        resume = partial(resumed, self.op, self._options, budget)
+        if state is not None:
+            run = resume(state, seed=seed, epoch=epoch)
+            self._epochs = max(self._epochs, run.epoch + 1)
+            return Iterator(run, resume)
+        plan = plan_of(self.op, self._options, budget.total)
         if epoch is None:
             epoch = self._next_epoch()
         seed = self._options.seed if seed is None else seed
-        return Iterator(Run(plan, budget, seed=seed, epoch=epoch))
+        return Iterator(Run(plan, budget, seed=seed, epoch=epoch), resume)
 
     def options(self) -> Options:
         """The options of this dataset.
@@ -1025,7 +1209,7 @@ class Dataset(Pipeline):
         *,
         shard_bytes: int | str | None = None,
         overwrite: bool = False,
-        memory: int | str | None = None,
+        memory: Memory | None = None,
         seed: int | None = None,
     ) -> Written:
         """Write all elements to `directory`, in order, in Penstock's own files, for `ps.Dataset.load`.
@@ -1058,7 +1242,7 @@ class Dataset(Pipeline):
         >>> import penstock as ps
         >>> ds = ps.Dataset.range(3).with_options(ps.Options(memory="64MiB"))
         >>> ds.with_options(ps.Options(seed=1)).options()
-        Options(memory='64MiB', seed=1, block_rows=None, optimize=None, scratch=None)
+        Options(memory='64MiB', seed=1, block_rows=None, optimize=None, scratch=None, worker_timeout=None)
         """
         checks.name(name, "with_options(name=)")
         if not isinstance(options, Options):
@@ -1075,8 +1259,9 @@ class Dataset(Pipeline):
         *,
         shard_bytes: int | str | None = None,
         overwrite: bool = False,
-        memory: int | str | None = None,
+        memory: Memory | None = None,
         seed: int | None = None,
+        engine: str | None = None,
     ) -> Written:
         """Write all elements to TFRecord files in `directory`, in order, with a `manifest.json`.
 
@@ -1091,6 +1276,10 @@ class Dataset(Pipeline):
         Which files are watched is as with `save`. `seed` is as with `iterate`; without one here or in the
         options it is 0, so that a second run gives the same elements.
 
+        With `engine="ray"` and `shards`, the tasks of a Ray cluster write the same files, each whole shards
+        of its own, to a folder that all its machines share. Those of a machine that is lost are written again
+        by another one.
+
         >>> import tempfile
         >>> import penstock as ps
         >>> ds = ps.Dataset.from_tensor_slices({"x": [1, 2, 3], "name": ["a", "b", "c"]})
@@ -1102,18 +1291,21 @@ class Dataset(Pipeline):
         >>> ps.io.parse_single_example(records[2], {"x": ps.io.FixedLenFeature([], "int64")})
         {'x': np.int64(3)}
         """
+        how: dict[str, Any] = {
+            "shards": shards,
+            "compression": compression,
+            "shard_bytes": shard_bytes,
+            "overwrite": overwrite,
+            "memory": memory,
+            "seed": seed,
+        }
+        if engine is not None:
+            from penstock.cluster.write import write_by  # importing Penstock loads no framework
+
+            return write_by(engine, self, directory, **how)
         from penstock.writing.call import write_tfrecord  # importing Penstock is quick
 
-        return write_tfrecord(
-            self,
-            directory,
-            shards=shards,
-            compression=compression,
-            shard_bytes=shard_bytes,
-            overwrite=overwrite,
-            memory=memory,
-            seed=seed,
-        )
+        return write_tfrecord(self, directory, **how)
 
     def __bool__(self) -> bool:
         # Without this, a dataset would be false where it is empty, and fail where nobody knows.

@@ -10,7 +10,8 @@ PenstockError
 ├── StoreError (OSError)             a file cannot be opened, read or written
 └── ElementError                     one element failed; the next pull goes on after it
     ├── DataError (ValueError)       the element itself is at fault: its shape, its dtype, its bytes
-    └── FunctionError                the user's function raised; the cause is attached
+    ├── FunctionError                the user's function raised; the cause is attached
+    └── WorkerError                  the worker processes that were given the element died of it
 ```
 
 `LentWarning` (UserWarning) says that the user keeps many elements alive.
@@ -75,6 +76,10 @@ class DataError(ElementError, ValueError):
 
 class FunctionError(ElementError):
     """The user's function raised; the exception it raised is `__cause__`."""
+
+
+class WorkerError(ElementError):
+    """Worker processes died, or were stuck, at this element, one after another."""
 
 
 class StoreError(PenstockError, OSError):

@@ -57,14 +57,22 @@ def parse_bytes(size: int | str, what: str = "a size") -> int:
     return int(count)
 
 
+class SharedMemory:
+    """A number of bytes that several runs share: what `ps.Budget` is to the options."""
+
+    total: int
+
+
 @dataclass(frozen=True, kw_only=True)
 class Options:
     """How the runs of a dataset behave; attach with `Dataset.with_options`.
 
-    `memory`: the budget, in bytes or as text. `seed`: the seed of everything random that has none
-    of its own. `block_rows`: a fixed number of rows a block instead of a measured one.
+    `memory`: the budget, in bytes or as text, or a `ps.Budget` that several runs share.
+    `seed`: the seed of everything random that has none of its own. `block_rows`: a fixed number of
+    rows a block instead of a measured one.
     `optimize`: True for all passes of the optimizer, False for none, or the names of some.
-    `scratch`: the folder for spilled data, instead of the system's.
+    `scratch`: the folder for spilled data, instead of the system's. `worker_timeout`: the seconds that a
+    worker process may take for one element before it counts as stuck and is replaced; without it, for ever.
 
     >>> import penstock as ps
     >>> ds = ps.Dataset.range(3).with_options(ps.Options(memory="64MiB"))
@@ -72,16 +80,19 @@ class Options:
     '64MiB'
     """
 
-    memory: int | str | None = None
+    memory: int | str | SharedMemory | None = None
     seed: int | None = None
     block_rows: int | None = None
     optimize: bool | tuple[str, ...] | None = None
     scratch: str | None = None
+    worker_timeout: float | None = None
 
     def __post_init__(self) -> None:
+        if self.worker_timeout is not None:
+            _check_seconds(self.worker_timeout)
         if self.scratch is not None:
             _check_folder(self.scratch)
-        if self.memory is not None:
+        if self.memory is not None and not isinstance(self.memory, SharedMemory):
             parse_bytes(self.memory, "Options(memory=)")
         if self.seed is not None and (isinstance(self.seed, bool) or not isinstance(self.seed, int)):
             raise ArgumentTypeError(f"Options(seed=): expected an int, got {self.seed!r}.")
@@ -115,6 +126,13 @@ class Options:
         if self.optimize is False:
             return ()
         return self.optimize
+
+
+def _check_seconds(seconds: Any) -> None:
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float):
+        raise ArgumentTypeError(f"Options(worker_timeout=): expected seconds, got {seconds!r}.")
+    if not seconds > 0:
+        raise ArgumentError(f"Options(worker_timeout=): expected more than 0 seconds, got {seconds!r}.")
 
 
 def _check_folder(folder: Any) -> None:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from penstock.cluster.from_ray import FromRay
 from penstock.dataset import Dataset
 from penstock.io.formats.image_folder import EXTENSIONS
 from penstock.ops.array_record import ArrayRecords
@@ -13,6 +14,7 @@ from penstock.ops.arrow import Arrow
 from penstock.ops.csv import Csv, numbers_of
 from penstock.ops.csv import columns_of as csv_columns_of
 from penstock.ops.fixed_length import FixedLengthRecords
+from penstock.ops.from_tensorflow import FromTensorflow
 from penstock.ops.image_folder import ImageFolder
 from penstock.ops.json_lines import JsonLines, fields_of, spec_of_user
 from penstock.ops.npy import Npy
@@ -437,3 +439,37 @@ def _over_files(op: FilesOp, filenames: Any, name: str | None) -> Dataset:
     """A dataset over files, with the options of the dataset of names where there is one."""
     options = filenames._options if isinstance(filenames, Dataset) else None
     return Dataset(op.named(name).read(), options)
+
+
+def from_tensorflow(dataset: Any, name: str | None = None) -> Dataset:
+    """The elements of a `tf.data.Dataset`, for those who come over step by step.
+
+    Each run iterates over it anew. Structure, dtypes, shapes and length are those it has there; strings are
+    `bytes`, a `tf.RaggedTensor` is a `ps.Ragged`, sparse tensors are not taken. Where TensorFlow
+    fails to make an element, that is a `DataError` in its place. What happens inside of that dataset, such
+    as its own shuffle buffer, is not part of the memory budget. Needs `pip install 'penstock[tensorflow]'`.
+
+    >>> import penstock as ps
+    >>> import tensorflow as tf  # doctest: +SKIP
+    >>> ds = ps.from_tensorflow(tf.data.Dataset.range(5)).map(lambda x: x * x)  # doctest: +SKIP
+    >>> [int(x) for x in ds]  # doctest: +SKIP
+    [0, 1, 4, 9, 16]
+    """
+    return Dataset(FromTensorflow(dataset=dataset).named(name))
+
+
+def from_ray(dataset: Any, name: str | None = None) -> Dataset:
+    """The rows of a `ray.data.Dataset`, each a dict of its columns.
+
+    Each run executes it anew, and takes batches of about a block from the object store, as views where Ray
+    gives them. What Ray itself holds there is not part of the memory budget. Ray promises an order only with
+    `ray.data.DataContext.get_current().execution_options.preserve_order = True`; a state of a run goes on
+    exactly only then. Needs `pip install 'penstock[ray]'`.
+
+    >>> import penstock as ps
+    >>> import ray  # doctest: +SKIP
+    >>> ds = ps.from_ray(ray.data.range(5)).map(lambda row: row["id"] * 2)  # doctest: +SKIP
+    >>> sorted(int(x) for x in ds)  # doctest: +SKIP
+    [0, 2, 4, 6, 8]
+    """
+    return Dataset(FromRay(dataset=dataset).named(name))

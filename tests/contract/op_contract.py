@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import threading
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,9 @@ import numpy as np
 import pytest
 
 import penstock as ps
+from penstock.engine.stage import Stage
+from penstock.graph import track
+from penstock.graph.running import Running
 from penstock.options import PASSES
 
 BLOCK_ROWS = (1, 2, 3, 7, 64, 4096)
@@ -48,6 +52,33 @@ def drain(ds: ps.Dataset, limit: int = LIMIT, **how: Any) -> list[Any]:
     settings = {"seed": 7, "epoch": 0, **how}
     with ds.iterate(**settings) as it:
         return [element for element, _ in zip(it, range(limit), strict=False)]
+
+
+def resumable(ds: ps.Dataset, block_rows: int | None = None) -> tuple[list[Any], list[str]]:
+    """The first elements of one pass, and the state before each of them and after the last."""
+    seen, states = [], []
+    with ds.with_options(ps.Options(block_rows=block_rows)).iterate(seed=7, epoch=0) as it:
+        states.append(json.dumps(it.state()))
+        for stage in stages(it._run.root):
+            kind = type(stage._running)
+            assert kind.replays or kind.state is not Running.state or stage._context.node.op.seam, kind
+        for element, _ in zip(it, range(LIMIT), strict=False):
+            seen.append(element)
+            states.append(json.dumps(it.state()))
+    return seen, states
+
+
+def stages(root: Stage) -> Iterator[Stage]:
+    """A started op, and those above it that have been started."""
+    yield root
+    for stage in root._context.inputs:
+        yield from stages(stage)
+
+
+def places(count: int) -> list[tuple[int, int]]:
+    """Where to go on in a stream of so many elements, and for how many of them; once for all the rest."""
+    some = {0, 1, 2, 3, count // 3, 2 * count // 3, count - 1, count}
+    return [*((place, 8) for place in sorted(some) if 0 <= place <= count), (count // 2, LIMIT - count // 2)]
 
 
 def descriptors() -> int:
@@ -127,6 +158,20 @@ class OpContract:
 
     def test_when_iterated_again_with_the_same_epoch_then_the_same_comes(self, ds: ps.Dataset) -> None:
         assert same(drain(ds), drain(ds))
+
+    @pytest.mark.parametrize("share", [track.SHARE, float("inf")])
+    def test_given_a_state_at_any_element_then_a_new_dataset_goes_on_with_exactly_the_rest(
+        self, ds: ps.Dataset, case: str, share: float, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        # With an endless share of the time for it, a state is taken wherever there is one to take.
+        monkeypatch.setattr(track, "SHARE", share)
+        rows = 3 if share == float("inf") else None
+        seen, states = resumable(ds, rows)
+        declared = pickle.dumps(self.cases()[case]())
+        for place, limit in places(len(seen)):
+            with pickle.loads(declared).iterate(state=json.loads(states[place])) as it:
+                rest = [element for element, _ in zip(it, range(min(limit, LIMIT - place)), strict=False)]
+            assert same(seen[place : place + limit], rest), f"from element {place} on"
 
     def test_given_a_pickled_dataset_then_it_gives_the_same_stream(self, ds: ps.Dataset) -> None:
         assert same(drain(ds), drain(pickle.loads(pickle.dumps(ds))))

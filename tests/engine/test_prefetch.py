@@ -67,7 +67,7 @@ def settle(it: Any) -> None:
     """Wait until the prefetch thread waits for room, without sleeping."""
     seam = it._run.root._running
     with seam._changed:
-        assert seam._changed.wait_for(lambda: not seam._has_room(), timeout=10)
+        assert seam._changed.wait_for(lambda: seam._over or not seam._has_room(), timeout=10)
 
 
 def test_given_elements_that_grow_then_the_queue_shrinks_to_stay_in_the_budget() -> None:
@@ -82,15 +82,32 @@ def test_given_elements_that_grow_then_the_queue_shrinks_to_stay_in_the_budget()
     assert sizes == [1 << (10 + i // 4) for i in range(40)]
 
 
-def test_then_the_work_is_done_in_another_thread() -> None:
-    seen: set[str] = set()
+def test_given_somebody_who_is_busy_then_the_work_is_done_in_another_thread() -> None:
+    seen: list[str] = []
 
     def look(x: Any) -> Any:
-        seen.add(threading.current_thread().name)
+        seen.append(threading.current_thread().name)
         return x
 
-    list(ps.Dataset.range(3).map(look).prefetch(1))
-    assert seen == {"penstock-prefetch"}
+    ds = ps.Dataset.range(20).map(look).prefetch(1).with_options(ps.Options(block_rows=1))
+    with ds.iterate() as it:
+        for _ in it:
+            settle(it)  # busy until the next one is there
+    assert seen[0] == threading.current_thread().name
+    assert set(seen[1:]) == {"penstock-prefetch"}
+
+
+def test_given_somebody_who_is_back_at_once_then_it_does_the_work_itself() -> None:
+    seen: list[str] = []
+    long = threading.Event()
+
+    def look(x: Any) -> Any:
+        seen.append(threading.current_thread().name)
+        long.wait(0.02)  # far longer than coming back takes
+        return x
+
+    list(ps.Dataset.range(20).map(look).prefetch(1).with_options(ps.Options(block_rows=1)))
+    assert seen.count(threading.current_thread().name) >= 10
 
 
 @pytest.mark.parametrize("size", [-2, "much", "0MiB", 1.5, True])

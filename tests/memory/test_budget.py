@@ -60,10 +60,10 @@ def test_given_a_container_that_sees_the_hosts_path_then_the_mount_itself_is_rea
 def test_the_last_word_wins() -> None:
     options = ps.Options(memory="32MiB")
     environment = {"PENSTOCK_MEMORY": "64MiB"}
-    assert resolve_budget("16MiB", options, environment) == 16 << 20
-    assert resolve_budget(None, options, environment) == 32 << 20
-    assert resolve_budget(None, ps.Options(), environment) == 64 << 20
-    assert resolve_budget(None, ps.Options(), {}) == usable_memory() // 4
+    assert resolve_budget("16MiB", options, environment).total == 16 << 20
+    assert resolve_budget(None, options, environment).total == 32 << 20
+    assert resolve_budget(None, ps.Options(), environment).total == 64 << 20
+    assert resolve_budget(None, ps.Options(), {}).total == usable_memory() // 4
 
 
 def test_given_the_variable_then_a_run_has_that_budget(monkeypatch: pytest.MonkeyPatch) -> None:

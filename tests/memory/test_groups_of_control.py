@@ -51,4 +51,4 @@ def test_given_no_file_of_the_kernel_then_the_c_library_is_asked(tmp_path: Path)
 
 
 def test_given_a_variable_of_blanks_then_it_says_nothing() -> None:
-    assert resolve_budget(None, ps.Options(), {"PENSTOCK_MEMORY": "  "}) == usable_memory() // 4
+    assert resolve_budget(None, ps.Options(), {"PENSTOCK_MEMORY": "  "}).total == usable_memory() // 4

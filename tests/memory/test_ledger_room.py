@@ -11,7 +11,8 @@ import penstock as ps
 from penstock.blocks.block import Block
 from penstock.blocks.columns import DenseColumn
 from penstock.blocks.structure import LEAF, structure_of
-from penstock.memory.ledger import Account, Ledger, fewer
+from penstock.memory.account import Account, fewer
+from penstock.memory.ledger import Ledger
 from penstock.memory.pool import SMALLEST, Pool
 
 

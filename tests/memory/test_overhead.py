@@ -13,7 +13,6 @@ from penstock.blocks.structure import LEAF
 from penstock.memory import overhead
 from penstock.memory.ledger import Ledger
 from penstock.memory.overhead import ALLOWED, Overhead
-from penstock.memory.pool import Pool
 
 MIB = 1 << 20
 BUDGET = 64 * MIB
@@ -123,25 +122,24 @@ def test_when_buffers_have_died_then_the_ledger_looks_after_every_step(
     ledger = Ledger(BUDGET)
     account = ledger.account("map")
     looks = []
-    monkeypatch.setattr(ledger._overhead, "look", lambda held, lent: looks.append((held, lent)))
+    monkeypatch.setattr(ledger.shared._overhead, "look", lambda held, lent: looks.append((held, lent)))
     ledger.claim(account, 5)
     for _ in range(9):
-        array = np.zeros((1, ledger._overhead.step // 4), np.uint8)
+        array = np.zeros((1, ledger.shared._overhead.step // 4), np.uint8)
         account.adopt(Block(LEAF, [DenseColumn(array)], 1))
         del array
     ledger.settle()
     assert looks == [(5, 0)], "a step is four of these buffers, and looked at with the next one"
 
 
-def test_when_the_pool_of_a_run_is_closed_then_freed_memory_is_looked_at_for_the_last_time(
+def test_when_a_run_leaves_its_budget_then_freed_memory_is_looked_at_for_the_last_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     ledger = Ledger(BUDGET)
-    pool = Pool(ledger)
     ends = []
-    monkeypatch.setattr(ledger._overhead, "end", lambda held, lent: ends.append((held, lent)))
+    monkeypatch.setattr(ledger.shared._overhead, "end", lambda held, lent: ends.append((held, lent)))
     assert ledger.account("cache").request(3)
-    pool.close()
+    ledger.leave()
     assert ends == [(3, 0)]
 
 

@@ -16,7 +16,8 @@ from contract.op_contract import same
 from penstock.blocks.block import Block
 from penstock.blocks.build import block_of
 from penstock.blocks.structure import structure_of
-from penstock.memory.ledger import Account, Ledger
+from penstock.memory.account import Account
+from penstock.memory.ledger import Ledger
 from penstock.memory.rowlog import CHUNK, RowLog
 from penstock.memory.spill import Scratch
 

@@ -26,6 +26,14 @@ def arrays(n: Any) -> ps.Dataset:
     return ps.Dataset.from_tensor_slices((np.full((4, 2), n), [b"a", b"b", b"c", b"dd"]))
 
 
+def shuffled(n: Any) -> ps.Dataset:
+    return ps.Dataset.range(n).shuffle(4)
+
+
+def nested(n: Any) -> ps.Dataset:
+    return ps.Dataset.range(n).interleave(thrice, 2, 1, num_parallel_calls=2)
+
+
 def in_turn(lengths: list[int], cycle: int, block: int) -> list[int]:
     """The meaning, element by element: `cycle` slots, each refilled on the visit after its end."""
     waiting = [[100 * i + j for j in range(n)] for i, n in enumerate(lengths)]
@@ -54,6 +62,11 @@ class TestInterleave(OpContract):
             "wide": lambda: ps.Dataset.range(3).interleave(thrice, 7, 5),
             "tuples": lambda: ps.Dataset.range(5).interleave(arrays, 2, 3),
             "parallel": lambda: ps.Dataset.range(5).interleave(arrays, 2, 3, ps.AUTOTUNE, True),
+            "parallel wide": lambda: ps.Dataset.range(30).interleave(up_to, 7, 2, 3).batch(4),
+            "parallel of one": lambda: ps.Dataset.range(5).interleave(thrice, 1, num_parallel_calls=2),
+            "parallel of none": lambda: ps.Dataset.range(0).interleave(thrice, num_parallel_calls=2),
+            "parallel and shuffled": lambda: ps.Dataset.range(9).interleave(shuffled, 4, 1, 4).prefetch(2),
+            "parallel in parallel": lambda: ps.Dataset.range(4).interleave(nested, 3, 2, 3),
             "empty": lambda: ps.Dataset.range(0).interleave(up_to),
         }
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.blocks.by_row import by_row, first_row, same_layout
+from penstock.blocks.extended import is_extended
 from penstock.blocks.trace import Opaque, StandIn, Trace
 
 POOLED = 128 << 10
@@ -162,7 +163,7 @@ def _ambiguous(values: list[Any], dtypes: tuple[np.dtype[Any], ...]) -> bool:
 def cast(trace: Trace, array: NDArray[Any], dtype: Any) -> NDArray[Any]:
     """`array` as another dtype, always a copy."""
     dtype = np.dtype(dtype)
-    if dtype.kind in "OSUV":
+    if dtype.kind in "OSUV" and not is_extended(dtype):
         trace.refuse(f"makes {dtype} of an element")
     if array.size * dtype.itemsize < POOLED or not array.flags.c_contiguous:
         return array.astype(dtype)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock.blocks.extended import extended, looks_extended
 from penstock.blocks.ragged import Ragged
 from penstock.blocks.structure import Structure
 from penstock.errors import ArgumentTypeError
@@ -42,8 +43,9 @@ class TensorSpec:
             shape = tuple(None if size is None else int(size) for size in sizes)
         object.__setattr__(self, "shape", shape)
         try:
-            object.__setattr__(self, "dtype", np.dtype(dtype))
-        except TypeError as error:
+            known = extended(dtype) if looks_extended(dtype) else np.dtype(dtype)
+            object.__setattr__(self, "dtype", known)
+        except (TypeError, ValueError) as error:
             raise ArgumentTypeError(
                 f"TensorSpec(dtype=): expected a NumPy dtype, bytes or str, got {dtype!r}."
             ) from error

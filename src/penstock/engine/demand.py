@@ -6,7 +6,9 @@ from collections.abc import Callable
 from time import perf_counter
 
 from penstock.blocks.block import Block
+from penstock.engine.meter import Meter
 from penstock.graph.running import Running
+from penstock.report.report import Chosen
 
 PATIENCE = 0.01
 """Seconds: a block that takes longer to make is made smaller."""
@@ -15,15 +17,21 @@ GROWTH = 8
 """A block has at most so many times the rows of the one before."""
 
 
+NEAR = 0.25
+"""A size that is so near to the one there is stays as it is: what a row takes is never known exactly."""
+
+
 class Demand:
-    """Pulls blocks of a size that suits what they cost.
+    """Pulls blocks of a size that suits what they cost, and tells the meter which size that is.
 
     The size decides when elements arrive, never which.
     """
 
-    def __init__(self, rows_for: Callable[[int], int], fixed: int | None) -> None:
+    def __init__(self, rows_for: Callable[[int], int], fixed: int | None, meter: Meter | None = None) -> None:
         self._rows_for = rows_for
         self._fixed = fixed
+        self._meter = meter
+        self._row_seconds = 0.0
         self.rows = fixed or 1
 
     def pull(self, upstream: Running) -> Block | None:
@@ -35,6 +43,18 @@ class Demand:
         return block
 
     def _learn(self, block: Block, seconds: float) -> None:
+        one = seconds / block.rows
+        # One block may have been held up: half of what is known is from those before it.
+        self._row_seconds = one = (self._row_seconds + one) / 2 if self._row_seconds else one
         by_bytes = self._rows_for(block.nbytes // block.rows)
-        by_time = int(PATIENCE * block.rows / max(seconds, 1e-9))
-        self.rows = max(1, min(GROWTH * self.rows, by_bytes, by_time, MOST))
+        by_time = int(PATIENCE / max(one, 1e-12))
+        rows = max(1, min(GROWTH * self.rows, by_bytes, by_time, MOST))
+        if self.rows > by_bytes or abs(rows - self.rows) > NEAR * self.rows:
+            self.rows = rows
+            if self._meter is not None:
+                why = (
+                    "a block takes about 10 ms"
+                    if by_time < by_bytes
+                    else "as many as the budget has room for"
+                )
+                self._meter.chosen["rows a block"] = Chosen("rows a block", rows, why)

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import threading
 import weakref
+from collections.abc import Callable
 from collections.abc import Iterator as AbstractIterator
+from itertools import compress, repeat
+from operator import length_hint
 from types import TracebackType
 from typing import Any
 
 from penstock.engine.cancel import Cancelled
+from penstock.engine.checkpointed import Checkpointed
 from penstock.engine.run import AskedFromInside, Run
 from penstock.errors import ClosedError, ElementError
 from penstock.report.report import Report
 
 
-class Iterator(AbstractIterator[Any]):
+class Iterator(Checkpointed, AbstractIterator[Any]):
     """One pass over a dataset: an iterator, and a context manager that ends the run.
 
     >>> import penstock as ps
@@ -23,12 +27,19 @@ class Iterator(AbstractIterator[Any]):
     [0, 1, 2]
     """
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, resume: Callable[[Any], Run]) -> None:
+        """`resume` starts a run of the same pipeline from a state on."""
+        self._resume = resume
+        self._turn = threading.RLock()  # one thread at a time asks for a block
+        self._was_closed = False
+        self._begin(run)
+
+    def _begin(self, run: Run) -> None:
         self._run = run
         self._rows: AbstractIterator[Any] = iter(())
-        self._turn = threading.RLock()  # one thread at a time asks for a block
+        self._left = repeat(True, 0)  # as often as elements of the block at hand are left
+        self._had = 0
         self._finalizer = weakref.finalize(self, run.drop)
-        self._was_closed = False
 
     def __iter__(self) -> Iterator:
         return self
@@ -56,11 +67,14 @@ class Iterator(AbstractIterator[Any]):
         self._rows = iter(())  # lets go of the last block before the next one is made
         if self._was_closed:
             raise ClosedError("This iteration was closed. Start another one with ds.iterate().")
+        self._run.passed(self._had)
+        self._had, self._left = 0, repeat(True, 0)
         if self._run.closed:
             return None
         try:
             block = self._run.next_block()
         except ElementError as error:
+            self._run.passed(1)
             return error
         except Cancelled:
             raise ClosedError("This iteration was closed while it waited for an element.") from None
@@ -70,9 +84,11 @@ class Iterator(AbstractIterator[Any]):
             self._end()
             raise
         if block is None:
+            self._run.ended()
             self._end()
         else:
-            self._rows = block.elements()
+            self._had, self._left = block.rows, repeat(True, block.rows)
+            self._rows = compress(block.elements(), self._left)
         if self._was_closed:  # by another thread, or by a function that was just called
             self._rows = iter(())
             raise ClosedError("This iteration was closed while it waited for an element.")
@@ -81,6 +97,45 @@ class Iterator(AbstractIterator[Any]):
     def _end(self) -> None:
         self._run.close()
         self._finalizer.detach()
+
+    def state(self) -> dict[str, Any]:
+        """Where this iteration stands: plain data, with which `ds.iterate(state=...)` goes on with the rest.
+
+        It may be taken at any element, and kept as JSON. An element that failed has been used up.
+
+        >>> import json
+        >>> import penstock as ps
+        >>> ds = ps.Dataset.range(10).shuffle(4, seed=1).batch(2)
+        >>> with ds.iterate() as it:
+        ...     first = [next(it).tolist() for _ in range(2)]
+        ...     saved = json.dumps(it.state())
+        ...     rest = [batch.tolist() for batch in it]
+        >>> with ds.iterate(state=json.loads(saved)) as it:
+        ...     [batch.tolist() for batch in it] == rest
+        True
+        """
+        return self._run.packed(*self._run.where(self._had - length_hint(self._left)))
+
+    def load_state_dict(self, state_dict: Any) -> None:
+        """Go on where another iteration of the same pipeline stood, by torch's name for it.
+
+        This iteration begins anew from there, whatever it has given already.
+
+        >>> import penstock as ps
+        >>> ds = ps.Dataset.range(5)
+        >>> with ds.iterate() as it, ds.iterate() as other:
+        ...     first = next(it)
+        ...     other.load_state_dict(it.state_dict())
+        ...     int(next(other))
+        1
+        """
+        with self._turn:
+            if self._was_closed:
+                raise ClosedError("This iteration was closed. Start another one: ds.iterate(state=...).")
+            run = self._resume(state_dict)
+            self._rows = iter(())
+            self._end()
+            self._begin(run)
 
     def report(self) -> Report:
         """What each op has held, how long it took, and what it had to put up with.

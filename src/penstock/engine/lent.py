@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from penstock.errors import LentWarning
-from penstock.memory.ledger import Ledger, owner_of
+from penstock.memory.buffers import owner_of
+from penstock.memory.ledger import Ledger
 from penstock.memory.sizes import show_bytes
 
 LEAST_BYTES = 64 << 20

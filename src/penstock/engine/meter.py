@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from penstock.report.report import Chosen
+
 
 @dataclass
 class Meter:
@@ -16,3 +18,5 @@ class Meter:
     waited: float = 0.0
     """Seconds in which the op waited for its inputs."""
     notes: list[str] = field(default_factory=list)
+    chosen: dict[str, Chosen] = field(default_factory=dict)
+    """What was chosen while it ran, by what it is."""

@@ -1,29 +1,36 @@
 """The seam of an op that works on several blocks at once: threads, and whoever waits for a block.
 
 Rows are taken in one block at a time and come out in that order, whoever has worked on them. Who pulls
-works as well, so that with two calls at once there is one thread more, and nobody only waits.
+works as well, so that with two calls at once there is one thread more, and nobody only waits; but where
+calls are made in worker processes, each has a thread here, and who pulls waits for them.
 """
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import deque
 from functools import partial
-from time import perf_counter
-from typing import Protocol
+from time import perf_counter, thread_time
+from typing import Any, Protocol
 
 from penstock.blocks.block import Block
 from penstock.engine.aside import Aside, end_all
 from penstock.engine.cancel import Cancel, Cancelled
 from penstock.engine.cores import usable_cores
 from penstock.engine.demand import MOST, PATIENCE
+from penstock.engine.executor import Executor
 from penstock.engine.stage import StageContext
-from penstock.errors import ElementError
+from penstock.engine.tuner import Calls, most_calls
+from penstock.errors import ElementError, PenstockError
 from penstock.graph.op import AUTOTUNE
 from penstock.graph.running import Context, Divisible, Running, Task
+from penstock.graph.track import Pace
 
 WORTH = 1e-4
 """Seconds: work on a block that takes less is not worth a thread."""
+WAY = 2 * PATIENCE
+"""Seconds: as `PATIENCE`, for work in other processes, which a block has to get to and back from."""
 BETWEEN = 3
 """Between a block and what comes of it there are intermediate results: room for so many times the larger."""
 
@@ -35,6 +42,10 @@ class ParallelOp(Protocol):
     def num_parallel_calls(self) -> int | None:
         """How many blocks to work on at once, or `AUTOTUNE`."""
 
+    @property
+    def deterministic(self) -> bool | None:
+        """Whether what comes of them keeps its order; None for yes."""
+
     def start(self, context: Context) -> Running:
         """The op at work."""
 
@@ -42,9 +53,10 @@ class ParallelOp(Protocol):
 class _Work:
     """A task in its place in the stream: still being done, or what came of it."""
 
-    __slots__ = ("claimed", "done", "made", "rest")
+    __slots__ = ("claimed", "done", "made", "rest", "state")
 
     def __init__(self, claimed: int) -> None:
+        self.state: Any = None  # of the op before it, if it was taken
         self.claimed = claimed
         self.done = False
         self.made: list[Block | BaseException] = []
@@ -60,8 +72,13 @@ class Parallel(Running):
         running = op.start(context)
         assert isinstance(running, Divisible)
         self._op = running
+        self._process = os.getpid()
+        self._in_order = op.deterministic is not False
         calls, self._cores = op.num_parallel_calls, usable_cores()
         self._asked = self._cores if calls is None or calls == AUTOTUNE else calls
+        self._tuned: Calls | None = None
+        if calls == AUTOTUNE:
+            self._tuned = Calls(context.run.turn, context.meter, self._cores, most_calls(self._cores))
         self._taking = False  # whether somebody is just taking rows in
         self._changed = threading.Condition()
         self._line: deque[_Work] = deque()
@@ -73,14 +90,63 @@ class Parallel(Running):
         self._helpers = 1 << 30  # so many of the threads may work, those of the lowest numbers
         self._seconds = self._row_seconds = 0.0  # that the last task took, and a row of it
         self._ended = False
+        self._pace = Pace()
+        self._executor: Executor | None = None
+        if running.function is not None:
+            self._executor = Executor(context, running.function, self._cores)
 
     @property
     def _calls(self) -> int:
         """How many blocks to work on at once."""
-        return min(self._asked, self._cores) if self._op.fills_cores else self._asked
+        asked = self._asked if self._tuned is None else self._tuned.now
+        if self._op.fills_cores or (self._tuned is not None and self._elsewhere):
+            return min(asked, self._cores)
+        return asked
+
+    @property
+    def _elsewhere(self) -> bool:
+        """Whether the work is done in other processes."""
+        return self._executor is not None and self._executor.elsewhere
+
+    @property
+    def _waits(self) -> bool:
+        """Whether who pulls leaves the work to the others: it hands on what is ready, whatever takes long."""
+        if self._in_order or not self._asides:
+            return self._elsewhere
+        return self._executor is None or not self._executor.alone
+
+    @property
+    def _threads(self) -> int:
+        """How many threads to have beside the one that pulls."""
+        calls = self._calls
+        if self._executor is None or not self._executor.to_processes:
+            return calls - 1 if self._in_order else calls
+        # One more than cores: while a block is handed over, another worker has something to do.
+        return calls + 1 if self._tuned is not None and calls == self._cores else calls
+
+    @property
+    def _places(self) -> int:
+        """How many blocks may be in line when another one is taken in."""
+        return 2 * self._threads if self._elsewhere else self._calls
 
     def pull(self, rows: int) -> Block | None:
+        if os.getpid() != self._process:
+            raise PenstockError(
+                "An iteration was asked for an element in a process that was forked while it ran: its "
+                "threads and workers are those of the other. Start another one there: ds.iterate()."
+            )
         self._rows = max(rows, self._rows)
+        began = perf_counter()
+        block = self._pull(rows)
+        if self._tuned is not None and block is not None and self._asides:
+            self._tuned.limit = self._cores if self._op.fills_cores else most_calls(self._cores)
+            if self._elsewhere:  # another worker process is no small step
+                self._tuned.fix(self._cores, "a worker process for each core that may be used")
+            if self._tuned.pulled(began, perf_counter(), block.rows):
+                self._wake()
+        return block
+
+    def _pull(self, rows: int) -> Block | None:
         while not self._ready:
             if self._rest is not None:
                 made, self._rest = self._rest.do(rows)
@@ -89,6 +155,8 @@ class Parallel(Running):
             work = self._next_done()
             if work is None:
                 return None
+            if work.state is not None:
+                self._context.track.stand(work.state)
             self._ready.extend(work.made)
             self._rest = work.rest
         head = self._ready.popleft()
@@ -106,26 +174,58 @@ class Parallel(Running):
         """The first in line, once it is done; None at the end. Works on another one meanwhile."""
         while True:
             with self._changed:
-                if self._line and self._line[0].done:
+                if (done := self._done()) is not None:
                     self._changed.notify_all()
-                    return self._line.popleft()
-            work = self._begin()
-            if work is not None:
+                    for before in self._line:
+                        if before is done:
+                            break
+                        before.state = None  # what comes after it is handed on already
+                    self._line.remove(done)
+                    return done
+            if self._waits:
+                self._stop.check()
+                self._start_asides()
+            elif (work := self._begin()) is not None:
                 self._context.meter.waited += self._work_on(work)
-                if len(self._asides) < self._calls - 1 and self._seconds > WORTH and self._op.side_by_side:
+                if len(self._asides) < self._threads and self._worth_threads:
                     self._start_asides()
                 continue
             with self._changed:
                 if self._ended and not self._line:
                     return None
-                if not self._line or not self._line[0].done:
+                if self._done() is None:
                     began = perf_counter()
                     self._changed.wait()
                     self._context.meter.waited += perf_counter() - began
 
+    def _done(self) -> _Work | None:
+        """What can be handed on now: the first in line, if it is done, or any where order is no matter."""
+        if self._in_order:
+            return self._line[0] if self._line and self._line[0].done else None
+        return next((work for work in self._line if work.done), None)
+
+    @property
+    def _worth_threads(self) -> bool:
+        if self._executor is not None and self._executor.alone:
+            return False
+        return self._seconds > WORTH and self._op.side_by_side
+
     def _help(self, number: int) -> None:
         """What the thread of that number does until the end."""
-        while (work := self._begin(number)) is not None:
+        executor = self._executor
+        while True:
+            if executor is not None and executor.unprepared(number):
+                try:
+                    executor.prepare(number)
+                except PenstockError as error:
+                    self._fail(error)
+                    return
+                self._wake()  # who pulls may leave the work to others now
+            work = self._begin(number)
+            if work is None:
+                if self._ended or executor is None or not executor.unprepared(number):
+                    return
+                continue
             began = perf_counter()
             waited = self._work_on(work)
             self._context.meter.seconds += perf_counter() - began - waited
@@ -141,8 +241,10 @@ class Parallel(Running):
                 self._stop.check()
                 if self._ended:
                     return None
-                free = not self._taking and len(self._line) <= self._calls
-                if free and (not wait or (self._op.side_by_side and number < self._helpers)):
+                if wait and self._executor is not None and self._executor.unprepared(number):
+                    return None
+                free = not self._taking and len(self._line) <= self._places
+                if free and (not wait or self._may(number)):
                     work = self._place()
                     if work is not None:
                         self._taking = True
@@ -151,6 +253,24 @@ class Parallel(Running):
                 if not wait:
                     return None
                 self._changed.wait()
+
+    def _may(self, number: int) -> bool:
+        """Whether the thread of that number may work now."""
+        if number >= self._threads or (self._executor is not None and self._executor.alone):
+            return False
+        if self._waits and not self._line:  # who pulls does not work: one always may
+            return True
+        return self._op.side_by_side and (self._elsewhere or number < self._helpers)
+
+    def _fail(self, error: BaseException) -> None:
+        """End the stream with an error, after what is in line."""
+        with self._changed:
+            if not self._ended:
+                self._ended = True
+                work = _Work(0)
+                work.made, work.done = [error], True
+                self._line.append(work)
+            self._changed.notify_all()
 
     def _place(self) -> _Work | None:
         """A place in the line, with room in the budget for what is made there; who is first needs none."""
@@ -166,8 +286,10 @@ class Parallel(Running):
         made: list[Block | BaseException] = []
         task = None
         began = perf_counter()
+        if self._pace.due:
+            work.state = self._pace.taken(self._op.state)
         try:
-            task = self._op.divide(max(1, min(self._rows, int(PATIENCE / max(self._row_seconds, 1e-9)))))
+            task = self._op.divide(self._rows_at_once())
         except (Cancelled, KeyboardInterrupt):
             raise
         except BaseException as error:  # raised again where it stands in the stream
@@ -185,8 +307,15 @@ class Parallel(Running):
             self._do(work, task)
         return waited
 
+    def _rows_at_once(self) -> int:
+        """How many rows to take in: as many as asked for, or fewer if they would take too long."""
+        seconds, patience = self._row_seconds, PATIENCE
+        if self._executor is not None and self._elsewhere:
+            seconds, patience = self._executor.row_seconds, WAY
+        return max(1, min(self._rows, int(patience / max(seconds, 1e-9))))
+
     def _do(self, work: _Work, task: Task) -> None:
-        began = perf_counter()
+        began, busy = perf_counter(), thread_time()
         taken = task.nbytes
         made: list[Block | BaseException]
         rest, rows = None, 1
@@ -205,6 +334,8 @@ class Parallel(Running):
             self._ended = True
         self._seconds = perf_counter() - began
         self._row_seconds = self._seconds / rows
+        if self._tuned is not None:
+            self._tuned.worked(self._seconds, thread_time() - busy)
         self._finish(work, made, rest, taken)
 
     def _finish(
@@ -221,15 +352,26 @@ class Parallel(Running):
 
     def _start_asides(self) -> None:
         name = f"penstock-{self._context.label}"
-        while len(self._asides) < self._calls - 1:
+        while len(self._asides) < self._threads:
             self._asides.append(Aside(self._context.run, name, partial(self._help, len(self._asides))))
 
+    def state(self) -> Any:
+        """Where the op stands, before its beginning: later, where it stood before what is in line."""
+        return self._op.state()
+
+    def restore(self, state: Any) -> None:
+        self._op.restore(state)
+
     def _wake(self) -> None:
+        if os.getpid() != self._process:  # in a forked child the lock may be held by nobody
+            return
         with self._changed:
             self._changed.notify_all()
 
     def close(self) -> None:
         self._stop.set()
+        if os.getpid() != self._process:
+            return
         inputs = self._context.inputs
 
         def close_inputs() -> None:
@@ -239,6 +381,8 @@ class Parallel(Running):
         if not end_all(self._asides, close_inputs):
             self._context.leave(*inputs)
         self._op.close()
+        if self._executor is not None:
+            self._executor.close()
         with self._changed:
             self._line.clear()
             self._ready.clear()

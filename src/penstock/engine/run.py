@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from functools import cached_property
 from time import perf_counter
+from typing import Any
 
 from penstock.blocks.block import Block
+from penstock.engine.branches import SideBySide
 from penstock.engine.cancel import Cancel
 from penstock.engine.demand import Demand
 from penstock.engine.endings import endings, inside, works_for
@@ -15,15 +18,19 @@ from penstock.engine.meter import Meter
 from penstock.engine.parallel import Parallel
 from penstock.engine.prefetch import Prefetch
 from penstock.engine.stage import Seam, Stage, StageContext, start
+from penstock.engine.tuner import Turn
 from penstock.errors import ClosedError, PenstockError
-from penstock.graph.passes import plan_of
+from penstock.graph.passes import block_bytes_for, plan_of
 from penstock.graph.plan import Node, Plan
 from penstock.graph.running import Pipeline
+from penstock.graph.track import State, Track, advanced
 from penstock.kernels.bits import mix
 from penstock.memory.ledger import Ledger
 from penstock.memory.pool import Pool, return_free_memory
+from penstock.memory.shared import Budget
 from penstock.memory.spill import Scratch
 from penstock.report.report import OpReport, Report
+from penstock.state.saved import head_of
 
 TRIM_ABOVE = 4 << 20
 """A run that has held more than this asks the C library for its free pages at the end."""
@@ -42,15 +49,33 @@ class Run:
     another is inside, or an outer call of the same thread, leaves the rest to that one.
     """
 
-    seams: Mapping[str, Seam] = {"parallel": Parallel, "prefetch": Prefetch}
+    seams: Mapping[str, Seam] = {"branches": SideBySide, "parallel": Parallel, "prefetch": Prefetch}
 
-    def __init__(self, plan: Plan, budget: int, *, seed: int | None, epoch: int) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        budget: int | Budget,
+        *,
+        seed: int | None,
+        epoch: int,
+        state: State | None = None,
+        elements: int = 0,
+        head: dict[str, Any] | None = None,
+    ) -> None:
+        """With a `state`, so many `elements` of the pass have been handed out before.
+
+        `head` is what all states of this run have in common, where it is no plain pipeline.
+        """
         self.plan = plan
         self.seed = seed
+        self.epoch = epoch
         self.labels = plan.labels()
         self.ledger = Ledger(budget)
         self.pool = Pool(self.ledger)
+        self._stages = sum(1 for _ in plan.root.walk())
         self.meters: dict[str, Meter] = {}
+        self.turn = Turn()
+        """One op at a time tries another number of calls."""
         self.cancel = Cancel()
         self.closed = False
         """Whether the run is to end: no block comes any more."""
@@ -60,11 +85,32 @@ class Run:
         self._scratch_lock = threading.Lock()
         context = StageContext(self, plan.root, epoch=mix(epoch), cancel=self.cancel)
         with inside:
-            self.root: Stage = start(context)
-        self._demand = Demand(context.rows_for, plan.options.block_rows)
+            self.root: Stage = self._started(context)
+        self._track = Track()
+        self._elements = elements
+        self._head = head
+        if state is not None:
+            self.root.restore(state)
+            self._track.stand(state)
+        self._demand = Demand(context.rows_for, plan.options.block_rows, context.meter)
         self._lent = LentWatch(self.ledger)
         self._began = perf_counter()
         self._seconds = 0.0
+
+    def _started(self, context: StageContext) -> Stage:
+        try:
+            return start(context)
+        except BaseException:
+            self.ledger.leave()  # there is no run that would
+            raise
+
+    @property
+    def block_bytes(self) -> int:
+        """About how many bytes one block should have: fewer while more runs share the budget."""
+        shared = self.ledger.shared
+        if shared.runs < 2:
+            return self.plan.block_bytes
+        return min(self.plan.block_bytes, block_bytes_for(shared.share, self._stages))
 
     def next_block(self) -> Block | None:
         """The next block for the user, on the ledger as lent."""
@@ -77,7 +123,10 @@ class Run:
                 )
             try:
                 self.cancel.check()
+                self._mark()
+                began = perf_counter()
                 block = self._demand.pull(self.root)
+                self.turn.asked(began, perf_counter())
                 if block is not None:
                     self.ledger.lend(block)
                     self._lent.look()
@@ -86,6 +135,36 @@ class Run:
                 if self.closed:
                     self._take_apart()
         return block
+
+    def _mark(self) -> None:
+        """Take the state, if it is time; at the beginning it is."""
+        if self._track.at is None:
+            self._track.stand(self.root.state())
+        self._track.take(self.root.state)
+
+    def passed(self, elements: int) -> None:
+        """The user has got so many elements more, or errors in their place."""
+        self._track.passed(elements)
+        self._elements += elements
+
+    def ended(self) -> None:
+        """There are no more elements: who goes on from here gets none."""
+        self._track.stand({"ended": True})
+
+    @cached_property
+    def head(self) -> dict[str, Any]:
+        """What all states of this run have in common."""
+        return self._head or head_of(self.plan, self.seed, self.epoch)
+
+    def packed(self, at: State, elements: int) -> dict[str, Any]:
+        """What the user gets of a state (`where`), and `iterate(state=...)` takes."""
+        return {**self.head, "elements": elements, "state": at}
+
+    def where(self, elements: int) -> tuple[State, int]:
+        """The state so many elements after those that were told of, and how many that are in all."""
+        if self._track.at is None:
+            self._mark()
+        return advanced(self._track.ahead(), elements), self._elements + elements
 
     def scratch(self) -> Scratch:
         """The run's scratch file, made when it is first needed."""
@@ -122,6 +201,7 @@ class Run:
                     peak=account.peak,
                     seconds=max(meter.seconds - meter.waited, 0.0),
                     notes=tuple(meter.notes),
+                    chosen=tuple(meter.chosen.values()),
                 )
             )
         return Report(
@@ -178,5 +258,6 @@ class Run:
                 if self._scratch is not None:
                     self._scratch.close()
             self.pool.close()
+            self.ledger.leave()
             if self.ledger.peak + self.ledger.lent_peak > TRIM_ABOVE:
                 return_free_memory()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from penstock.engine.readahead import ReadAhead
 from penstock.errors import ElementError, StoreError
 from penstock.graph.plan import Node
 from penstock.graph.running import Context, Input, Pipeline, Running
+from penstock.graph.track import State, Track
 from penstock.io.stores.stored import Stored
 from penstock.kernels.bits import mix
 from penstock.memory.spill import Scratch
@@ -33,6 +35,8 @@ class Stage(Input):
         self._running = running
         self._meter = meter
         self._closed = False
+        self._restored: State | None = None
+        self._begun = False
         self.started_by: StageContext | None = None
         self.random_access = context.node.op.traits.random_access
 
@@ -41,9 +45,12 @@ class Stage(Input):
         meter = self._meter
         began = perf_counter()
         try:
+            if not self._begun:
+                self._begin(rows)
             block = self._running.pull(rows)
         except ElementError:
             meter.failed += 1
+            self._context.track.passed(1)
             raise
         except StoreError:
             self._context.cancel.check()  # the end of the run ends reads that wait
@@ -58,8 +65,61 @@ class Stage(Input):
         if block is not None:
             self._meter.elements += block.rows
             self._meter.blocks += 1
+            self._context.track.passed(block.rows)
             self._context.account.adopt(block)
         return block
+
+    def state(self) -> State:
+        if self._restored is not None:
+            return self._restored
+        if self._closed:
+            return {}  # nobody will pull from it again
+        if self._running.exact or not self._begun:
+            return {"at": self._running.state()}
+        return self._context.track.here()
+
+    def restore(self, state: State) -> None:
+        self._restored = state  # the first pull does it: it may have to read
+
+    def _begin(self, rows: int) -> None:
+        """Put the op where the state says, if there is one; else this is its beginning."""
+        self._begun = True
+        state, self._restored = self._restored, None
+        if state is not None:
+            self._go_on(state, rows)
+        elif not self._running.exact:
+            self._context.track.stand(self._running.state())
+
+    def _go_on(self, state: State, rows: int) -> None:
+        """Put the op there, and drop the elements that it has handed on since."""
+        running, track, left = self._running, self._context.track, state.get("skip", 0)
+        if "ended" in state:
+            self._running = Nothing(running)
+            return
+        if "at" in state:
+            running.restore(state["at"])
+            track.stand(state["at"])
+        if left and running.replays:
+            self._context.note(f"went through {left} elements again, to go on after them: {running.replays}")
+        while left:
+            self._context.cancel.check()
+            try:
+                block = running.pull(min(left, rows))
+            except ElementError as error:
+                error.__traceback__ = error.__cause__ = error.__context__ = None  # its frames hold blocks
+                block, passed = None, 1
+            else:
+                if block is None:
+                    break
+                passed = block.rows
+                rows = max(rows, min(2 * rows, self._context.rows_for(block.nbytes // passed)))
+            left -= passed
+            track.passed(passed)
+            del block  # its memory is free for the next one
+
+    def note(self, text: str) -> None:
+        """Say something of the op in the report."""
+        self._context.note(text)
 
     @property
     def size(self) -> int:
@@ -89,6 +149,24 @@ class Stage(Input):
                 self.started_by.leave(self)  # what a nested dataset has made goes with it
 
 
+class Nothing(Running):
+    """An op that has nothing more to give."""
+
+    exact = True
+
+    def __init__(self, ended: Running) -> None:
+        self._ended = ended
+
+    def pull(self, rows: int) -> Block | None:  # noqa: ARG002
+        return None
+
+    def state(self) -> Any:
+        return None
+
+    def close(self) -> None:
+        self._ended.close()
+
+
 class StageContext(Context):
     """What a started op may use of its run."""
 
@@ -108,11 +186,11 @@ class StageContext(Context):
         self.cancel = cancel
         self.ledger = run.ledger
         self.options = run.plan.options
-        self.block_bytes = run.plan.block_bytes
         self._nested_in = nested_in
         # A seam's input runs on another thread, and its time is not the seam's waiting.
         self._below = None if below is None or below.node.op.seam else below
         self._inputs: list[Stage] = []
+        self.track = Track()
         if nested_in is None:
             self.label = run.labels[node.index]
             self.account = run.ledger.account(self.label)
@@ -125,6 +203,11 @@ class StageContext(Context):
             self.account = nested_in.account
             self.meter = Meter()
         self.where = f"{self.label} at {node.op.site}"
+
+    @property
+    def block_bytes(self) -> int:  # type: ignore[override]
+        """About how many bytes one block should have now."""
+        return self.run.block_bytes
 
     def input(self, which: int = 0, repetition: int | None = None, epoch: int | None = None) -> Stage:
         if epoch is None:
@@ -163,13 +246,22 @@ class StageContext(Context):
         if explicit:
             own = mix(seed, run_seed or 0)
         elif run_seed is None:
-            own = mix(seed)
+            # A function may declare its dataset anew at every call: only the op that calls it stays the same.
+            own = mix(seed) if self._nested_in is None else mix(self._outer_seed, self.node.index)
         else:
             own = mix(run_seed, self.node.index if index is None else index)
         # Inside a nested dataset the epoch also tells which element opened it, so it always counts.
         if each_epoch or self._nested_in is not None:
             return mix(own, self.epoch)
         return own
+
+    @property
+    def _outer_seed(self) -> int:
+        """The seed of the declared op that this one is opened inside of."""
+        outer = self
+        while outer._nested_in is not None:
+            outer = outer._nested_in
+        return outer.node.op.own_seed
 
     def label_of(self, index: int) -> str:
         return self.label if self._nested_in is not None else self.run.labels[index]
@@ -197,7 +289,9 @@ class StageContext(Context):
 
     def leave(self, *stages: Stage) -> None:
         """Do not close these together with this op: somebody else will."""
-        self._inputs = [stage for stage in self._inputs if stage not in stages]
+        for stage in stages:
+            with suppress(ValueError):
+                self._inputs.remove(stage)  # at one go: several threads may be opening and closing
 
     @property
     def inputs(self) -> tuple[Stage, ...]:

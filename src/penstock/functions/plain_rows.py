@@ -36,15 +36,23 @@ class PlainRows:
     def __init__(self, functions: Sequence[UserFunction]) -> None:
         self._functions = functions
         self._one = functions[0] if len(functions) == 1 else None
-        self._structure: Structure | None = None
+        self.structure: Structure | None = None
+        """The structure of the results, once there is one."""
 
-    def apply(self, block: Block, numbers: NDArray[np.int64], room: int) -> Outcome:
-        """Call the functions on each row, until the results take `room` bytes or a call fails."""
+    def apply(
+        self, block: Block, numbers: NDArray[np.int64], room: int, at: memoryview | None = None
+    ) -> Outcome:
+        """Call the functions on each row, until the results take `room` bytes or a call fails.
+
+        `at[0]` is set to the row that it is at.
+        """
         # Of a large row that the functions pass on there is no second copy.
         came = block.buffers() if block.rows == 1 else []
         flat: list[list[Any]] = []
         size, error, used = 0, None, 0
         for element, number in zip(block.elements(), numbers.tolist(), strict=True):
+            if at is not None:
+                at[0] = used
             used += 1
             try:
                 leaves = self._call(element, number, came)
@@ -58,16 +66,16 @@ class PlainRows:
                 break
         if not flat:
             return Outcome(None, used, error)
-        assert self._structure is not None
+        assert self.structure is not None
         columns = [column_of(leaves) for leaves in zip(*flat, strict=True)]
-        done = Block(self._structure, columns, len(flat))
+        done = Block(self.structure, columns, len(flat))
         if block.numbers is not None:
             done.numbers = numbers[: len(flat)]
         return Outcome(done, used, error)
 
     def _call(self, element: Any, number: int, came: list[NDArray[Any]]) -> list[Any]:
         """The leaves of what the functions give for an element, none of which others can change."""
-        if self._one is not None and self._structure is LEAF:
+        if self._one is not None and self.structure is LEAF:
             result = self._one(element, number)
             if type(result) in READY:
                 return [result]
@@ -79,14 +87,14 @@ class PlainRows:
         for function in self._functions:
             element = function(element, number)
             last = function is self._functions[-1]
-            structure = self._structure if last else None
+            structure = self.structure if last else None
             if structure is None:
                 structure = structure_of(element)
             leaves = self._flat(function, structure, element, number)
             element = None
             own(leaves, came)
             if last:
-                self._structure = structure
+                self.structure = structure
             else:
                 # The next function gets what it would get out of a block.
                 element = structure.unflatten([column_of([leaf]).item(0) for leaf in leaves])

@@ -27,12 +27,13 @@ class Predicate:
         )
         self._context = context
         self._fail = op.fail
-        self._seen = 0
+        self.seen = 0
+        """How many rows it has been asked about."""
 
     def apply(self, block: Block) -> tuple[NDArray[np.bool_], int, ElementError | None]:
         """The answers, how many rows they used up, and the error of the last of these, if any."""
-        numbers = np.arange(self._seen, self._seen + block.rows)
-        outcome = self._rows.apply(block, numbers, self._context.block_bytes, self._seen)
+        numbers = np.arange(self.seen, self.seen + block.rows)
+        outcome = self._rows.apply(block, numbers, self._context.block_bytes, self.seen)
         used, error = outcome.used, outcome.error
         answers = _no_answers()
         if outcome.block is not None:
@@ -41,7 +42,7 @@ class Predicate:
                 used, error = len(answers) + 1, wrong
         if error is not None:
             error.__traceback__ = None  # its frames hold blocks
-        self._seen += used
+        self.seen += used
         return answers, used, error
 
     def _answers(self, block: Block) -> tuple[NDArray[np.bool_], DataError | None]:
@@ -54,7 +55,7 @@ class Predicate:
         answers: list[bool] = []
         for result in block.elements():
             if not isinstance(result, np.bool_ | np.ndarray) or result.dtype != bool or result.ndim:
-                return np.array(answers, bool), self._wrong(result, self._seen + len(answers))
+                return np.array(answers, bool), self._wrong(result, self.seen + len(answers))
             answers.append(bool(result))
         return np.array(answers, bool), None
 

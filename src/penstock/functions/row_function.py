@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,9 @@ from penstock.blocks.columns import BytesColumn, Column, DenseColumn, ObjectColu
 from penstock.blocks.ragged import Ragged
 from penstock.blocks.spec import Spec
 from penstock.blocks.trace import NotDecided, NotVectorizable, RowFailed
+from penstock.errors import ArgumentError
 from penstock.functions.function import UserFunction
+from penstock.functions.jitted import JittedRows
 from penstock.functions.over_block import Traced, call_over_block, spec_of_traced, trial_block
 from penstock.functions.plain_rows import Outcome, PlainRows
 from penstock.functions.purity import plain_namedtuples, purity
@@ -25,33 +27,54 @@ KINDS = 32
 """Blocks of more kinds than this, by dtype and shape, are not each looked at."""
 
 
+class RowCalls(Protocol):
+    """Calls of functions with the rows of a block, one by one: here, or somewhere else."""
+
+    def apply(self, block: Block, numbers: NDArray[np.int64], room: int) -> Outcome:
+        """As `PlainRows.apply`."""
+
+
 class RowFunction:
     """Calls the functions over the block where they allow it, and row by row otherwise.
 
     The results are the same to the last bit. It holds nothing of a run but what it has learned.
+    `executor` is the way that the user asked for, of `EXECUTORS`.
     """
 
-    def __init__(self, functions: Sequence[UserFunction], empty: Empty = np.empty) -> None:
-        self._functions = functions
+    def __init__(
+        self, functions: Sequence[UserFunction], empty: Empty = np.empty, executor: str = "auto"
+    ) -> None:
+        self.functions = self._functions = functions
         self._empty = empty
-        self._plain = PlainRows(functions)
+        self.executor = executor
+        self.plain = self._plain = PlainRows(functions)
+        self.calls: RowCalls = JittedRows(functions, empty) if executor == "jit" else self._plain
+        """What makes the calls row by row; the engine may put something else here."""
         self._kinds: dict[Hashable, _Kind] = {}
         verdicts = [purity(function.function) for function in functions]
         self._identity = any(verdict.compares_identity for verdict in verdicts)
         self.why = next((verdict.why_not for verdict in verdicts if not verdict.pure), "")
         """Why it is called row by row; empty if it is not."""
+        if executor not in ("auto", "block"):
+            self.why = f"executor={executor!r} asks for that"
 
     @property
     def way(self) -> str:
         """How the functions are called, in words."""
+        if self.executor == "jit":
+            return "compiled by Numba"
         return f"called row by row: {self.why}" if self.why else "called over whole blocks"
 
     def apply(self, block: Block, numbers: NDArray[np.int64], room: int, place: int) -> Outcome:
         """As `PlainRows.apply`; `place` is that of the first row in the op's stream."""
-        if self.why or block.nbytes > room * block.rows:
+        if self.why:
+            return self._row_by_row(block, numbers, room)
+        if block.nbytes > room * block.rows:
             # For rows larger than a block there is nothing to gain, and twice the memory to lose.
             return self._plain.apply(block, numbers, room)
         kind = self._kind(block)
+        if self.why:
+            return self._row_by_row(block, numbers, room)
         if kind is None or kind.larger_than(room):
             return self._plain.apply(block, numbers, room)
         rows = min(block.rows, kind.rows(room))
@@ -67,12 +90,20 @@ class RowFunction:
             # A plain call finds out which row fails, and says so.
             self.why = f"the call over a block raised {type(error).__name__}"
         if self.why:
-            return self._plain.apply(block, numbers, room)
+            return self._row_by_row(block, numbers, room)
         kind.learn(traced)
         done = traced.block
         if block.numbers is not None:
             done.numbers = own
         return Outcome(done, rows)
+
+    def _row_by_row(self, block: Block, numbers: NDArray[np.int64], room: int) -> Outcome:
+        if self.executor == "block":
+            raise ArgumentError(
+                f"{self._functions[-1].where}: executor='block' asks for one call over all rows of a block, "
+                f"which this function does not allow: {self.why}. Use executor='auto'."
+            )
+        return self.calls.apply(block, numbers, room)
 
     def _around(
         self, failed: int, block: Block, numbers: NDArray[np.int64], room: int, place: int
@@ -86,6 +117,11 @@ class RowFunction:
         """How many rows it takes at once, of which results fill `room`; None until that is known."""
         known = [kind.rows(room) for kind in list(self._kinds.values()) if kind.known]
         return min(known) if known and not self.why else None
+
+    @property
+    def fills_cores(self) -> bool:
+        """Whether calls keep a core busy; row by row, they may wait for a file or a server."""
+        return not self.why or self.executor == "jit"
 
     def find_spec(self, spec: Spec) -> tuple[Spec, bool] | None:
         """The spec of the results and whether a row may fail, found with a made-up element."""
@@ -187,7 +223,7 @@ class _Kind:
 
 def _signature(column: Column) -> Hashable:
     if isinstance(column, DenseColumn):
-        return column.array.dtype, column.array.shape[1:]
+        return column.dtype, column.row_shape
     if isinstance(column, BytesColumn):
         return column.text, column.shape
     return type(column)

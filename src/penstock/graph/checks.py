@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from penstock.errors import ArgumentError, ArgumentTypeError
@@ -65,6 +65,15 @@ def flag(value: Any, call: str) -> bool:
     """True or False."""
     if not isinstance(value, bool):
         raise ArgumentTypeError(f"{call} at {user_site()}: expected True or False, got {value!r}.")
+    return value
+
+
+def one_of(value: Any, words: Sequence[str], call: str) -> str:
+    """One of some words."""
+    if not isinstance(value, str) or value not in words:
+        shown = ", ".join(map(repr, words[:-1])) + f" or {words[-1]!r}"
+        kind = ArgumentError if isinstance(value, str) else ArgumentTypeError
+        raise kind(f"{call} at {user_site()}: expected {shown}, got {value!r}.")
     return value
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import dis
 import os
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextvars import ContextVar
-from dataclasses import fields, is_dataclass
+from dataclasses import Field, fields, is_dataclass
 from functools import partial
 from hashlib import blake2b
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType
@@ -61,14 +61,24 @@ def first_difference(ours: list[tuple[str, str]], theirs: list[tuple[str, str]])
     return ""
 
 
+def arguments_of(op: Op) -> dict[str, str]:
+    """What each argument of an op comes down to, but for those that never change what it gives."""
+    return {
+        part.name: _of(getattr(op, part.name), DEPTH - 1)
+        for part in _seen_fields(op)
+        if part.name not in op.tuning
+    }
+
+
 def _of_fields(op: Op, depth: int) -> str:
-    said = []
+    return ";".join(f"{part.name}={_of(getattr(op, part.name), depth - 1)}" for part in _seen_fields(op))
+
+
+def _seen_fields(op: Op) -> Iterator[Field[Any]]:
     for part in fields(op):
-        if part.name in ("inputs", "site") or part.default_factory is fresh_seed:
-            continue
-        if part.metadata.get("fingerprint", True):
-            said.append(f"{part.name}={_of(getattr(op, part.name), depth - 1)}")
-    return ";".join(said)
+        hidden = part.name in ("inputs", "site") or part.default_factory is fresh_seed
+        if not hidden and part.metadata.get("fingerprint", True):
+            yield part
 
 
 def _of(value: Any, depth: int) -> str:

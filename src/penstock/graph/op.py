@@ -63,8 +63,15 @@ class Op(ABC):
     traits: ClassVar[Traits] = Traits()
     positional: ClassVar[tuple[str, ...] | None] = None
     """The fields that are shown without their names; by default the op's first one."""
+    tuning: ClassVar[frozenset[str]] = frozenset({"num_parallel_calls", "deterministic", "executor"})
+    """The fields that decide when elements come, never which."""
     said_as: ClassVar[Mapping[str, str]] = {}
     """What the user calls a field whose name is another."""
+    parted: ClassVar[str] = ""
+    """Whether it may work on a part of its input, as one of several shards: over all of them the same
+    elements come out. `"each"` for yes, `"evenly"` if also parts of one length give parts of one length."""
+    opens: ClassVar[bool] = False
+    """Whether a row of its input is what elements are read of: the name of a file, say."""
 
     @abstractmethod
     def start(self, context: Context) -> Running:
@@ -82,10 +89,36 @@ class Op(ABC):
         """The files, or folders of files, that this op names: when they change, so does what it gives."""
         return ()
 
+    def files(self) -> int | None:
+        """How many files this source has, `UNKNOWN` if a run finds out; None if it cannot read some alone."""
+        return None
+
+    def with_files(self, num_shards: int, index: int) -> Op:
+        """This source over every `num_shards`-th of its files, from number `index` on."""
+        raise TypeError(f"{self.name} has no files ({num_shards}, {index})")
+
+    def over(self, *inputs: Op) -> Self:
+        """The same op over other inputs."""
+        return self.changed(inputs=inputs)
+
+    def changed(self, **fields: Any) -> Self:
+        """This op with other values in some fields, which are not checked again."""
+        made = copy.copy(self)
+        for name, value in fields.items():
+            object.__setattr__(made, name, value)
+        for name in ("spec", "cardinality"):
+            made.__dict__.pop(name, None)
+        return made
+
     @property
     def seam(self) -> str:
         """The kind of seam that the engine puts here; none where it is empty."""
         return self.traits.seam
+
+    @property
+    def shape(self) -> str:
+        """What decides how the state of the op looks: its name, and how a pass has changed it."""
+        return self.name
 
     @cached_property
     def spec(self) -> Spec | None:

@@ -29,11 +29,15 @@ def plan_of(op: Op, options: Options, budget: int = BLOCK_BYTES << 10) -> Plan:
             changes += [f"{name}: {words}" for words in done]
     block_bytes = UNSIZED_BLOCK
     if "size_blocks" in enabled:
-        stages = sum(1 for _ in root.walk())
-        least = min(LEAST_BLOCK, max(1, budget // (2 * stages)))
-        block_bytes = max(least, min(BLOCK_BYTES, budget // (16 * stages)))
+        block_bytes = block_bytes_for(budget, sum(1 for _ in root.walk()))
         changes.append(f"size_blocks: blocks of about {show_bytes(block_bytes)}")
     return Plan(declared, root, options, block_bytes, tuple(changes))
+
+
+def block_bytes_for(budget: int, stages: int) -> int:
+    """How large blocks are: two of every stage take an eighth of the budget at most."""
+    least = min(LEAST_BLOCK, max(1, budget // (2 * stages)))
+    return max(least, min(BLOCK_BYTES, budget // (16 * stages)))
 
 
 def _everywhere(node: Node, rewrite: Rewrite) -> tuple[Node, list[str]]:

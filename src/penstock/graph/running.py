@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from numpy.typing import NDArray
 
 from penstock.blocks.block import Block
 from penstock.errors import ElementError
-from penstock.memory.ledger import Account, Ledger
+from penstock.graph.track import State, Track
+from penstock.memory.account import Account
+from penstock.memory.ledger import Ledger
 from penstock.memory.spill import Scratch
 from penstock.options import Options
 
@@ -22,12 +24,26 @@ class Running(ABC):
     Any other exception means that the op is broken and ends the run.
     """
 
+    exact: ClassVar[bool] = False
+    """Whether `state` may be asked between any two pulls. An op of which it may not calls
+    `context.track.take(self.state)` in a pull, where it holds nothing that it has not handed on."""
+    replays: ClassVar[str] = ""
+    """Why the op has a state at its beginning only, and is put where it was by doing all of it again."""
+
     @abstractmethod
     def pull(self, rows: int) -> Block | None:
         """From one up to `rows` rows, never more; None at the end, and then always None."""
 
     def close(self) -> None:  # noqa: B027
         """Give back what the op holds; called once, also after an error."""
+
+    def state(self) -> Any:
+        """Plain data, fit for JSON, with which another one of the same op goes on from here."""
+        raise NotImplementedError(f"{type(self).__name__} does not say where it stands")
+
+    def restore(self, state: Any) -> None:
+        """Go to where another one was when it gave this state; called once, before the first pull."""
+        raise NotImplementedError(f"{type(self).__name__} cannot be put where it was")
 
 
 class Task(ABC):
@@ -58,6 +74,11 @@ class Divisible(Running):
     def fills_cores(self) -> bool:
         """Whether a task keeps a core busy: then there is nothing to gain by more of them than cores."""
 
+    @property
+    def function(self) -> Any:
+        """The `RowFunction` that tasks call, of which the engine may choose how it is called; or None."""
+        return None
+
 
 class Context(ABC):
     """What a running op is given: its inputs, its account, its randomness, its limits."""
@@ -73,6 +94,8 @@ class Context(ABC):
     """About how many bytes one block should have."""
     epoch: int
     """A key of 64 bits that differs from epoch to epoch, and between repetitions."""
+    track: Track
+    """Where the op stands, if it cannot say so at any moment."""
 
     @abstractmethod
     def input(self, which: int = 0, repetition: int | None = None, epoch: int | None = None) -> Input:
@@ -137,8 +160,13 @@ class Context(ABC):
 class Input(Running):
     """A started input: it counts and watches what passes, and closing it closes all above it."""
 
+    exact = True
     random_access: bool = False
     """Whether `size` and `gather` may be called."""
+
+    @abstractmethod
+    def state(self) -> State:
+        """Where the input stands, between any two pulls."""
 
     @property
     @abstractmethod

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.blocks.columns import BytesColumn, Column, DenseColumn, RaggedColumn
+from penstock.blocks.extended import is_extended
 from penstock.blocks.spec import BYTES, OBJECT, TensorSpec
 from penstock.blocks.trace import Opaque, RowFailed, StandIn, Undecided, block_function
 from penstock.errors import ArgumentError, ArgumentTypeError, DataError
@@ -112,7 +113,7 @@ def _checked(out_type: Any, little_endian: Any, fixed_length: Any) -> tuple[np.d
         dtype = np.dtype(out_type)
     except TypeError:
         dtype = OBJECT
-    if dtype.kind not in "biufc":
+    if dtype.kind not in "biufc" and not is_extended(dtype):
         raise ArgumentTypeError(f"{CALL}(out_type=): expected a dtype of numbers, got {out_type!r}.")
     checks.flag(little_endian, f"{CALL}(little_endian=)")
     if fixed_length is not None:

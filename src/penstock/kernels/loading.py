@@ -12,7 +12,7 @@ import threading
 
 WORTH = 64 << 20
 """They are loaded after so many bytes of work."""
-ENOUGH = 512 << 20
+ENOUGH = 2 << 30
 """The least budget of a run that has them loaded."""
 
 _ready = False

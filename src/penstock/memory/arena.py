@@ -11,7 +11,7 @@ from penstock.blocks.block import Block
 from penstock.blocks.build import concat
 from penstock.blocks.records import Encoded, decode, parts_of
 from penstock.kernels.spans import Empty, gather_spans, offsets_of
-from penstock.memory.ledger import Account
+from penstock.memory.account import Account
 from penstock.memory.pages import GrowingArray, own_pages
 from penstock.memory.shelves import SPILLED, STEP, Shelf
 from penstock.memory.slabs import Slabs

@@ -1,34 +1,51 @@
-"""How many bytes a run may hold: from the caller, the environment, or what the process may use."""
+"""How many bytes a run may hold: from the caller, the environment, or what the process may use.
+
+What nobody has said a number for is one budget for all runs of the process.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from weakref import WeakValueDictionary
 
 from penstock.memory.cgroup import files_upwards
-from penstock.options import Options, parse_bytes
+from penstock.memory.shared import Budget
+from penstock.options import Options, SharedMemory, parse_bytes
 
 VARIABLE = "PENSTOCK_MEMORY"
 SHARE = 4
-"""By default a run may hold one part in four of what the process may use."""
+"""By default all runs together may hold one part in four of what the process may use."""
+Memory = int | str | Budget
+"""What a user may say: bytes for one run, or a budget that it shares."""
+
+_defaults: WeakValueDictionary[int, Budget] = WeakValueDictionary()
+"""The budgets that are shared because nobody said anything, by their size, while a run has them."""
 
 
 def resolve_budget(
-    memory: int | str | None,
+    memory: Memory | None,
     options: Options,
     environment: Mapping[str, str] = os.environ,
     call: str = "iterate(memory=)",
-) -> int:
+) -> Budget:
     """The budget of a run: of `iterate(memory=)`, `Options`, the variable, the share, the first said."""
-    if memory is not None:
-        return parse_bytes(memory, call)
-    if options.memory is not None:
-        return parse_bytes(options.memory, "Options(memory=)")
-    said = environment.get(VARIABLE, "").strip()
-    if said:
-        return parse_bytes(said, f"the environment variable {VARIABLE}")
-    return usable_memory() // SHARE
+    for said, where in ((memory, call), (options.memory, "Options(memory=)")):
+        if isinstance(said, Budget):
+            return said
+        if said is not None:
+            assert not isinstance(said, SharedMemory)
+            return Budget(parse_bytes(said, where))
+    text = environment.get(VARIABLE, "").strip()
+    if text:
+        return _shared(parse_bytes(text, f"the environment variable {VARIABLE}"))
+    return _shared(usable_memory() // SHARE)
+
+
+def _shared(total: int) -> Budget:
+    """The one of that size that all runs share which were not given one."""
+    return _defaults.setdefault(total, Budget(total))
 
 
 def usable_memory(root: Path = Path("/")) -> int:

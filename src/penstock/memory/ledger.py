@@ -18,188 +18,12 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from penstock.blocks.block import Block
-from penstock.blocks.columns import size_of
-from penstock.errors import BudgetError
-from penstock.memory.overhead import Overhead
-from penstock.memory.sizes import show_bytes
-
-Remedy = str | Callable[[int], str]
-"""What the user can change where an element does not fit, given the bytes that would."""
-SMALLER = "That is one element: make elements smaller, with fewer parts or a narrower dtype."
-
-
-class Lease(np.ndarray):
-    """The root of all views of one pooled buffer: NumPy's chain of bases stops at a subclass."""
-
-
-class Account:
-    """What one op holds."""
-
-    def __init__(self, ledger: Ledger, name: str) -> None:
-        self.ledger = ledger
-        self.name = name
-        self.title = name
-        """How messages call the op: by its name and the user's line."""
-        self.held = 0
-        self.peak = 0
-        self.floor = 0
-        """What one element needs here, as the op has said or as the largest one had that it made."""
-        self.reserved = 0
-        self.pinned = 0
-        """Of the reserved bytes, those that the op can neither put on disk nor do without: see `hold`."""
-        self.expected = 0
-        self.flight_peak = 0
-        """The most bytes of watched buffers at one time: what the op is going to need again."""
-
-    def request(self, size: int) -> bool:
-        """Reserve `size` bytes if the budget has room for them beside what is needed in flight."""
-        ledger = self.ledger
-        with ledger._settled():
-            if ledger._spare() < size:
-                return False
-            if ledger.held + size > ledger.budget:
-                ledger._evict(size)
-            self._reserve(size)
-            return True
-
-    def require(self, size: int, remedy: Remedy) -> None:
-        """Reserve `size` bytes more that the op cannot do without; `BudgetError` if they cannot fit."""
-        with self.ledger._settled():
-            self._need(self.reserved + size, remedy)
-        self.ledger.make_room(size)
-        with self.ledger._settled():
-            self._reserve(size)
-
-    def need(self, size: int, remedy: Remedy) -> None:
-        """Say that one element needs `size` bytes in this op; `BudgetError` if it cannot fit.
-
-        `remedy` is what the user can change: a sentence, or what makes one of the bytes that would fit.
-        """
-        if size > self.floor:
-            with self.ledger._settled():
-                self._need(size, remedy)
-            self.ledger.make_room(size)
-
-    def expect(self, size: int) -> None:
-        """Say that about `size` bytes will be in flight: no reservation takes their room."""
-        with self.ledger._settled():
-            self.expected = max(self.expected, size)
-
-    def over(self) -> int:
-        """How many reserved bytes are to be given back, since more is in flight than before."""
-        with self.ledger._settled():
-            return min(self.reserved, max(0, -self.ledger._spare()))
-
-    def _need(self, size: int, remedy: Remedy) -> None:
-        self._fit(self.pinned + size, remedy)
-        self.floor = max(self.floor, size)
-
-    def _fit(self, size: int, remedy: Remedy) -> None:
-        """`BudgetError` if `size` bytes do not fit beside what the other ops cannot do without."""
-        ledger = self.ledger
-        others = sum(
-            account.floor + account.pinned for account in ledger.accounts.values() if account is not self
-        )
-        if size + others > ledger.budget:
-            beside = f" beside the {show_bytes(others)} of the other ops" if others else ""
-            change = remedy if isinstance(remedy, str) else remedy(max(ledger.budget - others, 0))
-            raise BudgetError(
-                f"{self.title} needs {show_bytes(size)} at once{beside}, but the memory "
-                f"budget is {show_bytes(ledger.budget)}. {change} Or raise the budget: "
-                f"ds.iterate(memory=...), ps.Options(memory=...) or PENSTOCK_MEMORY."
-            )
-
-    def release(self, size: int) -> None:
-        """Give back `size` reserved bytes."""
-        with self.ledger._settled():
-            self._reserve(-size)
-
-    def keep(self, block: Block) -> None:
-        """Say that the buffers of `block` are reserved by number, so they are not counted again."""
-        with self.ledger._settled():
-            for buffer in block.buffers():
-                self.ledger._keep(owner_of(buffer), self)
-
-    def unkeep(self, block: Block) -> None:
-        """Say that the bytes of `block` are released; if others have views, it is watched now."""
-        with self.ledger._settled():
-            for buffer in block.buffers():
-                self.ledger._unkeep(owner_of(buffer))
-
-    def disown(self, block: Block) -> None:
-        """Say that the kept buffers of `block` are on no account of this run any more."""
-        with self.ledger._settled():
-            for buffer in block.buffers():
-                self.ledger._watched.pop(id(owner_of(buffer)), None)
-
-    def hold(self, array: NDArray[Any], remedy: Remedy) -> int:
-        """Reserve the bytes of an array that stays until `let_go`, whoever has views of it meanwhile.
-
-        Gives that number of bytes, 0 for an array that is held already; `BudgetError` if it cannot fit.
-        """
-        owner, ledger = owner_of(array), self.ledger
-        with ledger._settled():
-            entry = ledger._watched.get(id(owner))
-            if (entry is not None and entry.kept) or id(owner) in ledger._foreign:
-                return 0
-            size = buffer_bytes(owner)
-            self._fit(self.floor + self.pinned + size, remedy)
-            self.pinned += size
-            ledger._keep(owner, self)
-            self._reserve(size)
-        ledger.make_room(0)
-        return size
-
-    def let_go(self, array: NDArray[Any], size: int) -> None:
-        """Give back what `hold` has reserved; an array of which others have views is watched now."""
-        with self.ledger._settled():
-            self.pinned -= size
-            self._reserve(-size)
-            self.ledger._unkeep(owner_of(array))
-
-    def adopt(self, block: Block) -> None:
-        """Watch the buffers of `block` that nobody watches yet, on this account.
-
-        `BudgetError` if one of the elements that the op has made of them cannot fit.
-        """
-        ledger = self.ledger
-        if ledger._knows(block):
-            return
-        with ledger._settled():
-            new = sum(ledger._watch(owner_of(buffer), self) for buffer in block.buffers())
-            if new <= self.floor * block.rows:
-                return
-            # A buffer may be larger than the rows that are seen of it here.
-            one = min(new, block.nbytes) // block.rows
-            if one <= self.floor:
-                return
-            self._need(one, SMALLER)
-        ledger.make_room(0)
-
-    def take_over(self, block: Block) -> None:
-        """Move the watched buffers of `block` from other accounts to this one."""
-        with self.ledger._settled():
-            for buffer in block.buffers():
-                entry = self.ledger._watched.get(id(owner_of(buffer)))
-                if entry is not None and not entry.lent and entry.account is not self:
-                    entry.account._add(-entry.size)
-                    entry.account = self
-                    self._add(entry.size)
-
-    def _add(self, size: int) -> None:
-        self.held += size
-        self.peak = max(self.peak, self.held)
-        self.flight_peak = max(self.flight_peak, self.held - self.reserved)
-        self.ledger._add(size)
-
-    def _reserve(self, size: int) -> None:
-        self.reserved += size
-        self.ledger.reserved += size
-        self._add(size)
+from penstock.memory.account import Account
+from penstock.memory.buffers import buffer_bytes, owner_of
+from penstock.memory.shared import Budget
 
 
 class _Entry:
@@ -218,10 +42,10 @@ class _Entry:
 
 
 class Ledger:
-    """All accounts of a run, and its budget."""
+    """All accounts of a run, and its budget, which other runs may share."""
 
-    def __init__(self, budget: int) -> None:
-        self.budget = budget
+    def __init__(self, budget: int | Budget) -> None:
+        self.shared = budget if isinstance(budget, Budget) else Budget(budget)
         self.began = perf_counter()
         """When the run began: what was made before is not its own."""
         self.accounts: dict[str, Account] = {}
@@ -236,16 +60,32 @@ class Ledger:
         self.evictors: list[Callable[[int], int]] = []
         self.keepers: list[Callable[[int], None]] = []
         """Those who can give back reserved bytes when asked, by putting rows on disk."""
-        self._overhead = Overhead(budget)
-        self._freed = 0
-        """The bytes of buffers that have gone back to the C library since it was last looked at."""
-        self._lock = threading.RLock()
+        self.least = 0
+        """What one element of each op needs, and what is pinned: nobody else may have that room."""
+        self._lock = self.shared._lock
         self._watched: dict[int, _Entry] = {}
         self._foreign: dict[int, weakref.ref[NDArray[Any]]] = {}
         """The user's own arrays: for as long as they live, since an id is used again."""
         # Buffers die at any moment, also in the middle of an update on the same thread. So their
         # callbacks only leave a note here; it is worked off before the next update or reading.
         self._dead: deque[int] = deque()
+        self.shared._join(self)
+
+    @property
+    def budget(self) -> int:
+        """The most that may be held, by all runs that share it."""
+        return self.shared.total
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether buffers have died that it still counts."""
+        return bool(self._dead)
+
+    @property
+    def idle(self) -> int:
+        """The bytes in buffers that wait for their next use."""
+        pool = self.accounts.get("pool")
+        return 0 if pool is None else pool.held
 
     def account(self, name: str) -> Account:
         """The account of that name, opened when it is first asked for."""
@@ -288,11 +128,26 @@ class Ledger:
 
     def claim(self, account: Account, size: int) -> bool:
         """Keep `size` bytes of room for what `account` makes next, if there is so much."""
+        return self._claimed(account, size) or (
+            self.reclaim(size, lambda: size - self._room(account)) and self._claimed(account, size)
+        )
+
+    def _claimed(self, account: Account, size: int) -> bool:
         with self._settled():
             if self._room(account) < size:
                 return False
             self.claimed += size
             return True
+
+    def reclaim(self, size: int, lacking: Callable[[], int]) -> bool:
+        """Ask other runs for what they have above their share, if `size` more is within this run's.
+
+        Whether there was anybody to ask.
+        """
+        shared = self.shared
+        if shared.runs < 2 or self.held + self.claimed + size > shared.share:
+            return False
+        return shared._settle() | shared._ask_others(self, lacking, fair=True)
 
     def unclaim(self, size: int) -> None:
         """What was claimed is made, and counts by itself from now on."""
@@ -302,8 +157,7 @@ class Ledger:
     def make_room(self, size: int) -> None:
         """See to it that `size` more bytes fit the budget, if what is idle or reserved can go."""
         with self._settled():
-            if self.held + size > self.budget:
-                self._evict(size)
+            self._evict(size)
             over = self._over(size)
             keepers = list(self.keepers) if over > 0 else []
         # Without the lock: a keeper has one of its own, and does not wait for it.
@@ -312,11 +166,15 @@ class Ledger:
             with self._settled():
                 over = self._over(size)
             if over <= 0:
-                return
+                break
+        shared = self.shared
+        if shared.runs > 1 and shared._held + size > self.budget:
+            shared._settle()
+            shared._ask_others(self, lambda: shared._held + size - self.budget, fair=False)
 
     def _over(self, size: int) -> int:
         """What is to go before `size` more bytes, and all that is needed in flight, fit."""
-        return min(max(self.held + size - self.budget, -self._spare()), self.reserved)
+        return min(max(self.shared._held + size - self.budget, -self._spare()), self.reserved)
 
     def settle(self) -> None:
         """Work off the notes of buffers that have died, so that the figures are up to date."""
@@ -335,7 +193,15 @@ class Ledger:
             self.evictors.clear()
             for entry in self._watched.values():
                 entry.freed = None
-            self._overhead.end(self.held, self.lent)
+
+    def leave(self) -> None:
+        """The run is over: the budget is there for the others alone. May be called more than once."""
+        with self._settled():
+            shared, self.shared = self.shared, Budget(self.budget)
+            self.shared._held = self.held
+            held, lent = shared._held, shared._lent()
+            shared._leave(self)
+        shared._overhead.end(held, lent)
 
     def lent_arrays(self) -> list[NDArray[Any]]:
         """The buffers that the user has now."""
@@ -345,6 +211,7 @@ class Ledger:
 
     def _settled(self) -> threading.RLock:
         """The lock, with the notes worked off once it is held; for a `with` statement."""
+        freed = 0
         with self._lock:
             while self._dead:
                 entry = self._watched.pop(self._dead.popleft(), None)
@@ -360,10 +227,9 @@ class Ledger:
                 if entry.freed is not None:
                     entry.freed()
                 else:
-                    self._freed += entry.size
-                    if self._freed > self._overhead.step:
-                        self._freed = 0
-                        self._overhead.look(self.held + self.claimed, self.lent)
+                    freed += entry.size
+        if freed:
+            self.shared._look(freed)  # without the lock: it may take a while
         return self._lock
 
     def _knows(self, block: Block) -> bool:
@@ -429,48 +295,19 @@ class Ledger:
             for account in self.accounts.values()
             if account is not pool  # what is idle there goes when it is asked for
         )
-        return self.budget - self.reserved - flight
+        return self.budget - self.reserved - flight - self.shared._others(self)
 
     def _room(self, account: Account) -> int:
         kept_free = sum(
             max(other.floor - other.held, 0) for other in self.accounts.values() if other is not account
         )
-        return self.budget - self.held - self.claimed - kept_free
+        return self.budget - self.held - self.claimed - kept_free - self.shared._others(self)
 
     def _evict(self, size: int) -> None:
         """Let go of idle buffers until there is room for `size` more."""
-        over = self.held + size - self.budget
-        for evictor in self.evictors:
-            if over > 0:
-                over -= evictor(over)
+        self.shared._evict(self, size)
 
     def _add(self, size: int) -> None:
         self.held += size
         self.peak = max(self.peak, self.held)
-
-
-def owner_of(array: NDArray[Any]) -> NDArray[Any]:
-    """The array at the root of a view: the one whose death frees the memory."""
-    base = array.base
-    while isinstance(base, np.ndarray) and not isinstance(array, Lease):
-        array, base = base, base.base
-    return array
-
-
-def fewer(argument: str, one: int) -> Callable[[int], str]:
-    """The remedy where `argument` says how many parts, each of `one` bytes, make an element."""
-
-    def remedy(room: int) -> str:
-        most = room // max(one, 1)
-        if most < 1:
-            return f"Not even one of {show_bytes(one)} fits: make the elements smaller before it."
-        return f"A {argument} of at most {most} fits."
-
-    return remedy
-
-
-def buffer_bytes(array: NDArray[Any]) -> int:
-    """The bytes of a buffer; for references, nearly those of what they refer to."""
-    if array.dtype == object:
-        return array.nbytes + sum(size_of(item) for item in array.flat)
-    return array.nbytes
+        self.shared._add(size)

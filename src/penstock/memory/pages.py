@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import mmap
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,16 +24,42 @@ def map_pages(size: int) -> mmap.mmap:
     return mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
 
 
-_POPULATE_WRITE = 23
-"""`MADV_POPULATE_WRITE`, since Linux 5.14; elsewhere the call fails, and nothing is lost."""
+_POPULATE_WRITE, _HUGE_PAGE = 23, 14
+"""`MADV_POPULATE_WRITE`, since Linux 5.14, and `MADV_HUGEPAGE`: where a call fails, nothing is lost."""
+HUGE = 2 << 20
+"""The bytes of a huge page: there are far fewer of them to be given, found and taken back."""
 
 
-def touch(array: NDArray[Any]) -> None:
-    """Have all pages of an array there at once, where it is going to be written whole.
+class Pages(NamedTuple):
+    """Some of a piece of mapped memory."""
 
-    For the operating system that is half the work of giving each when it is first touched.
-    """
-    _libc().madvise(ctypes.c_void_p(array.ctypes.data), ctypes.c_size_t(array.nbytes), _POPULATE_WRITE)
+    memory: mmap.mmap
+    start: int
+
+
+def whole_pages(size: int) -> int:
+    """So many bytes in whole pages, in huge ones where they are nearly full."""
+    huge = -(-size // HUGE) * HUGE
+    return huge if huge - size <= size // 8 else -(-size // PAGE) * PAGE
+
+
+def map_whole(size: int) -> Pages:
+    """Memory of `whole_pages`, all of it there at once, as it is going to be written."""
+    if size < HUGE:
+        pages = Pages(map_pages(size), 0)
+    else:
+        memory = map_pages(size + HUGE)  # what is never touched is only an address
+        address = np.frombuffer(memory, np.uint8).ctypes.data
+        pages = Pages(memory, -address % HUGE)
+    array = np.frombuffer(pages.memory, np.uint8, size, pages.start)
+    if size >= HUGE:
+        _advise(array, _HUGE_PAGE)
+    _advise(array, _POPULATE_WRITE)
+    return pages
+
+
+def _advise(array: NDArray[Any], advice: int) -> None:
+    _libc().madvise(ctypes.c_void_p(array.ctypes.data), ctypes.c_size_t(array.nbytes), advice)
 
 
 @functools.cache

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import ctypes
 import math
-import mmap
 from collections import OrderedDict
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.memory.ledger import Account, Lease, Ledger
-from penstock.memory.pages import map_pages, touch
+from penstock.memory.account import Account
+from penstock.memory.buffers import Lease
+from penstock.memory.ledger import Ledger
+from penstock.memory.pages import Pages, map_whole, whole_pages
 
 SMALLEST = 128 << 10
 """Smaller arrays are left to NumPy: mapping pages for them costs more than it saves."""
-PAGE = mmap.PAGESIZE
 
 
 class Pool:
@@ -28,11 +28,15 @@ class Pool:
 
     def __init__(self, ledger: Ledger) -> None:
         self.ledger = ledger
-        self.idle_limit = ledger.budget // 8
         self._account = ledger.account("pool")
-        self._idle: OrderedDict[int, list[mmap.mmap]] = OrderedDict()
+        self._idle: OrderedDict[int, list[Pages]] = OrderedDict()
         self._closed = False
         ledger.evictors.append(self._evict)
+
+    @property
+    def idle_limit(self) -> int:
+        """The most bytes that wait for their next use."""
+        return self.ledger.shared.share // 8
 
     def empty(self, account: Account, shape: Any, dtype: Any) -> NDArray[Any]:
         """An uninitialised array on `account` until its last view is dropped."""
@@ -40,16 +44,15 @@ class Pool:
         size = (shape if isinstance(shape, int) else math.prod(shape)) * dtype.itemsize
         if size < SMALLEST or dtype.hasobject or self._closed:
             return np.empty(shape, dtype)
-        room = -(-size // PAGE) * PAGE
+        room = whole_pages(size)
         with self.ledger._settled():
             pages = self._idle_pages(room)
         if pages is None:
             self.ledger.make_room(room)
-            pages = map_pages(room)
-            touch(np.frombuffer(pages, np.uint8))
+            pages = map_whole(room)
         # Made straight from the pages: over an array in between, NumPy would let views of the lease
         # refer to that array instead, and the lease could not tell when the last one is gone.
-        lease = Lease(room, np.uint8, pages)
+        lease = Lease(room, np.uint8, *pages)
 
         def freed() -> None:
             self._take_back(room, pages)
@@ -58,14 +61,14 @@ class Pool:
         view: NDArray[Any] = lease.view(np.ndarray)[:size].view(dtype)
         return view.reshape(shape)
 
-    def _idle_pages(self, room: int) -> mmap.mmap | None:
+    def _idle_pages(self, room: int) -> Pages | None:
         idle = self._idle.get(room)
         if not idle:
             return None
         self._account._add(-room)
         return idle.pop()
 
-    def _take_back(self, room: int, pages: mmap.mmap) -> None:
+    def _take_back(self, room: int, pages: Pages) -> None:
         # Called with the ledger's lock held.
         if self._closed or room > self.idle_limit:
             return

@@ -12,7 +12,7 @@ from penstock.blocks.block import Block
 from penstock.blocks.build import concat
 from penstock.blocks.pack import Packed, pack, unpack
 from penstock.kernels.spans import Empty
-from penstock.memory.ledger import Account
+from penstock.memory.account import Account
 from penstock.memory.locked import read_only
 from penstock.memory.pages import own_pages
 from penstock.memory.spill import Scratch

@@ -17,7 +17,7 @@ from penstock.blocks.pack import pickle_row
 from penstock.blocks.records import Part, parts_of
 from penstock.blocks.structure import Structure
 from penstock.kernels.spans import Empty
-from penstock.memory.ledger import Account
+from penstock.memory.account import Account
 from penstock.memory.pages import GrowingArray
 from penstock.memory.slabs import Slabs
 from penstock.memory.spill import Scratch

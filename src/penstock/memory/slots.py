@@ -17,8 +17,8 @@ from penstock.blocks.build import concat
 from penstock.blocks.columns import DenseColumn
 from penstock.blocks.records import parts_of
 from penstock.kernels.spans import Empty
+from penstock.memory.account import Account
 from penstock.memory.arena import RecordShelf
-from penstock.memory.ledger import Account
 from penstock.memory.shelves import DenseShelf, ObjectShelf, Shelf
 from penstock.memory.spill import Scratch
 

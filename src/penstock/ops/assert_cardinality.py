@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from penstock.blocks.block import Block
 from penstock.blocks.spec import Spec
@@ -41,6 +42,8 @@ class AssertCardinality(Op):
 class RunningAssertCardinality(Running):
     """Counts what passes; an element that fails is not counted."""
 
+    exact = True
+
     def __init__(self, op: AssertCardinality, context: Context) -> None:
         self._op = op
         self._upstream = context.input()
@@ -61,6 +64,13 @@ class RunningAssertCardinality(Running):
                 raise self._wrong(f"{expected} elements, got more")
         self._seen += 0 if block is None else block.rows
         return block
+
+    def state(self) -> Any:
+        return {"input": self._upstream.state(), "seen": self._seen}
+
+    def restore(self, state: Any) -> None:
+        self._upstream.restore(state["input"])
+        self._seen = state["seen"]
 
     def _wrong(self, what: str) -> CardinalityError:
         return CardinalityError(self._op.fail(f"expected {what}. Assert the length that it has."))

@@ -15,7 +15,7 @@ from penstock.graph import checks
 from penstock.graph.fingerprint import UNSEEN
 from penstock.graph.op import INFINITE, UNKNOWN, Op
 from penstock.graph.running import Context, Running
-from penstock.memory.ledger import fewer
+from penstock.memory.account import fewer
 from penstock.ops.parts.assembly import Assembly
 
 
@@ -29,6 +29,7 @@ class Batch(Op):
     deterministic: bool | None = field(default=None, repr=False, metadata=UNSEEN)
 
     name = "batch"
+    parted = "evenly"
 
     def __post_init__(self) -> None:
         checks.count(self.size, "batch(batch_size=)", least=1)
@@ -81,6 +82,8 @@ class RunningBatch(Running):
         size = self._op.size
         if self._uneven is not None:
             return self._next_uneven()
+        if not self._begun.rows:
+            self._context.track.take(self.state)
         while not self._ended:
             # With a part of a batch at hand, only that is completed: the next pull is aligned.
             wanted = size - self._begun.rows if self._begun.rows else rows * size
@@ -131,6 +134,13 @@ class RunningBatch(Running):
             for column, path in zip(block.columns, block.structure.paths(), strict=True)
         ]
         return Block(block.structure, columns, block.rows // size)
+
+    def state(self) -> Any:
+        return {"input": self._upstream.state(), "seen": self._seen}
+
+    def restore(self, state: Any) -> None:
+        self._upstream.restore(state["input"])
+        self._seen = state["seen"]
 
     def close(self) -> None:
         self._begun.clear()

@@ -34,6 +34,7 @@ class BucketBySequenceLength(Op):
     wrap: Wrap = field(repr=False)
 
     name = "bucket_by_sequence_length"
+    parted = "each"
 
     def __post_init__(self) -> None:
         call = self.name

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from penstock.blocks.block import Block
 from penstock.blocks.spec import Spec
@@ -28,6 +29,8 @@ class Cache(Op):
     """The one mutable thing: it belongs to the dataset, and all its runs share it."""
 
     name = "cache"
+    tuning = frozenset({"filename"})
+    parted = "evenly"
 
     def __post_init__(self) -> None:
         try:
@@ -36,6 +39,12 @@ class Cache(Op):
             raise ArgumentTypeError(
                 self.fail(f"expected a file's name, or nothing, got {self.filename!r}.")
             ) from None
+        if self.filename:
+            # Shards would write their parts to one file.
+            object.__setattr__(self, "parted", "")
+
+    def over(self, *inputs: Op) -> Cache:
+        return self.changed(inputs=inputs, store=CacheStore())  # what is stored is of the other input
 
     def start(self, context: Context) -> Running:
         return RunningCache(self, context)
@@ -48,9 +57,16 @@ class Cache(Op):
 
 
 class RunningCache(Running):
-    """Reads what is stored; at its end goes on with the input, and stores what comes."""
+    """Reads what is stored; at its end goes on with the input, and stores what comes.
+
+    A run that goes on in the middle of a pass, in a process that has stored nothing, only passes on the rest
+    of it: the next pass stores all. Where the pass before had stored all, it is made and stored again.
+    """
+
+    exact = True
 
     def __init__(self, op: Cache, context: Context) -> None:
+        self._op = op
         self._context = context
         self._store = op.store
         self._at = 0
@@ -58,12 +74,49 @@ class RunningCache(Running):
         self._upstream: Input | None = None
         self._upstream_at = 0
         self._upstream_failed = 0
+        self._passes_on = False
         if op.filename:
             path = Path(op.filename + SUFFIX).absolute()
             self._store.use_file(path, fingerprint(op.inputs[0]), op.fail(""))
         self._store.enter(self, context)
 
+    def state(self) -> Any:
+        level = (self._upstream_at, self._upstream_failed) == (self._at, self._failed)
+        upstream = self._upstream.state() if self._upstream is not None and level else None
+        return {"at": self._at, "failed": self._failed, "epoch": self._store.epoch, "input": upstream}
+
+    def restore(self, state: Any) -> None:
+        self._at, self._failed = state["at"], state["failed"]
+        if not self._store.empty and not self._store.holds(state["epoch"]):
+            # Another pass is stored, of other elements maybe: this run, whose op this is, begins anew.
+            self._store.leave(self)
+            self._store = CacheStore()
+            object.__setattr__(self._op, "store", self._store)
+            self._store.enter(self, self._context)
+        with self._store.lock:
+            if self._store.empty:
+                self._store.epoch = state["epoch"]
+                self._passes_on = state["input"] is not None
+        if self._passes_on:
+            self._upstream = self._context.input(epoch=state["epoch"])
+            self._upstream.restore(state["input"])
+            self._upstream_at, self._upstream_failed = self._at, self._failed
+
+    def _pass_on(self, rows: int) -> Block | None:
+        assert self._upstream is not None
+        try:
+            block = self._upstream.pull(rows)
+        except ElementError:
+            self._failed = self._upstream_failed = self._failed + 1
+            raise
+        if block is None:
+            return None
+        self._at = self._upstream_at = self._at + block.rows
+        return read_only(block)
+
     def pull(self, rows: int) -> Block | None:
+        if self._passes_on:
+            return self._pass_on(rows)
         while True:
             store = self._store
             with store.lock:
@@ -99,6 +152,8 @@ class RunningCache(Running):
                 if not fresh:
                     return None  # it is stored, and is raised when its turn comes
                 store.errors.append((first, stand_in(error)))
+                if self._upstream_failed <= self._failed:
+                    return None  # raised before the state that this run goes on from
                 self._failed = self._upstream_failed
             raise
         with store.lock:

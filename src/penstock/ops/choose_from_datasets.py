@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from penstock.errors import ArgumentError, ArgumentTypeError, DataError
 from penstock.graph import checks
 from penstock.graph.op import INFINITE, UNKNOWN, Op
 from penstock.graph.running import Context, Running
-from penstock.ops.parts.directed import Choices, RunningDirected, common_spec
+from penstock.ops.parts.directed import Choices, Choosing, RunningDirected, common_spec
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -40,7 +41,7 @@ class ChooseFromDatasets(Op):
     def start(self, context: Context) -> Running:
         count = len(self.inputs) - 1
         choices = ChoiceReader(self, context, count)
-        return RunningDirected(self, context, range(count), choices.next, stop=self.stop_on_empty_dataset)
+        return RunningDirected(self, context, range(count), choices, stop=self.stop_on_empty_dataset)
 
     def find_spec(self) -> Spec | None:
         return common_spec(self, [above.spec for above in self.inputs[:-1]])
@@ -50,7 +51,7 @@ class ChooseFromDatasets(Op):
         return self.inputs[-1].cardinality if endless else UNKNOWN
 
 
-class ChoiceReader:
+class ChoiceReader(Choosing):
     """The choices of a dataset, checked; a wrong one is an error in its place."""
 
     def __init__(self, op: Op, context: Context, count: int) -> None:
@@ -84,6 +85,17 @@ class ChoiceReader:
         chosen, self._rest = self._rest[:good], self._rest[good:]
         self._seen += good
         return chosen
+
+    @property
+    def rests(self) -> bool:
+        return not len(self._rest)
+
+    def state(self) -> Any:
+        return {"input": self._upstream.state(), "seen": self._seen}
+
+    def restore(self, state: Any) -> None:
+        self._upstream.restore(state["input"])
+        self._seen = state["seen"]
 
     def _numbers(self, block: Block) -> Choices:
         spec = block.spec()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from penstock.blocks.block import Block
 from penstock.blocks.spec import Spec, dtype_name
@@ -10,6 +11,7 @@ from penstock.blocks.structure import Structure
 from penstock.errors import ArgumentTypeError
 from penstock.graph.op import INFINITE, UNKNOWN, Op
 from penstock.graph.running import Context, Input, Running
+from penstock.ops.parts.known import known_spec, said_spec
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -86,6 +88,8 @@ def _alike(first: Structure, second: Structure) -> bool:
 class RunningConcatenate(Running):
     """Runs its inputs one after another; the next is started when the one before has ended."""
 
+    exact = True
+
     def __init__(self, op: Concatenate, context: Context) -> None:
         self._op = op
         self._context = context
@@ -105,6 +109,19 @@ class RunningConcatenate(Running):
             self._upstream, self._order = None, None
             self._which += 1
         return None
+
+    def state(self) -> Any:
+        if self._upstream is None and self._which < len(self._op.inputs):
+            self._upstream = self._context.input(self._which)
+        upstream = None if self._upstream is None else self._upstream.state()
+        first = None if self._first is None else said_spec(self._first)
+        return {"which": self._which, "input": upstream, "first": first}
+
+    def restore(self, state: Any) -> None:
+        self._which, self._first = state["which"], known_spec(state["first"])
+        if state["input"] is not None:
+            self._upstream = self._context.input(self._which)
+            self._upstream.restore(state["input"])
 
     def _as_first(self, block: Block) -> Block:
         """The block with its columns in the order of the first block's."""

@@ -49,6 +49,8 @@ class Counter(Op):
 class RunningCounter(Running):
     """Numbers made as they are asked for."""
 
+    exact = True
+
     def __init__(self, op: Counter) -> None:
         self._op = op
         self._at = 0
@@ -57,3 +59,9 @@ class RunningCounter(Running):
         first, self._at = self._at, self._at + rows
         values = np.arange(first, self._at) * self._op.step + self._op.start_at
         return Block(LEAF, [DenseColumn(values.astype(self._op.dtype, copy=False))], rows)
+
+    def state(self) -> Any:
+        return {"at": self._at}
+
+    def restore(self, state: Any) -> None:
+        self._at = state["at"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -45,6 +46,8 @@ class Enumerate(Op):
 class RunningEnumerate(Running):
     """Adds a column of numbers; an element that fails has had its number."""
 
+    exact = True
+
     def __init__(self, op: Enumerate, context: Context) -> None:
         self._upstream = context.input()
         self._next = op.start_at
@@ -61,3 +64,10 @@ class RunningEnumerate(Running):
         numbers = DenseColumn(np.arange(first, self._next, dtype=np.int64))
         structure = tuple_of([LEAF, block.structure])
         return Block(structure, [numbers, *block.columns], block.rows)
+
+    def state(self) -> Any:
+        return {"input": self._upstream.state(), "next": self._next}
+
+    def restore(self, state: Any) -> None:
+        self._upstream.restore(state["input"])
+        self._next = state["next"]

@@ -24,6 +24,7 @@ class Filter(Op):
     predicate: Callable[..., Any]
 
     name = "filter"
+    parted = "each"
 
     def __post_init__(self) -> None:
         checks.function(self.predicate, "filter(predicate=)")
@@ -61,6 +62,7 @@ class RunningFilter(Running):
                 raise error
             block, self._rest = self._rest, None
             if block is None:
+                self._context.track.take(self.state)
                 block = self._upstream.pull(self._needed(rows))
             if block is None:
                 return None
@@ -89,6 +91,13 @@ class RunningFilter(Running):
     def _deliver(self, ready: Block, rows: int) -> Block:
         self._ready = ready.slice(rows, ready.rows) if rows < ready.rows else None
         return ready.slice(0, min(rows, ready.rows))
+
+    def state(self) -> Any:
+        return {"input": self._upstream.state(), "seen": self._predicate.seen}
+
+    def restore(self, state: Any) -> None:
+        self._upstream.restore(state["input"])
+        self._predicate.seen = state["seen"]
 
     def close(self) -> None:
         self._ready = self._rest = self._error = None

@@ -76,11 +76,19 @@ class FromArrow(Op):
 class RunningTable(Running):
     """Hands out pieces of the table's batches."""
 
+    replays = "a table is read from its first row on"
+
     def __init__(self, op: FromArrow, context: Context) -> None:
         self._reader = _TableRows(op, context)
 
     def pull(self, rows: int) -> Block | None:
         return self._reader.pull(rows)
+
+    def state(self) -> Any:
+        return None
+
+    def restore(self, state: Any) -> None:
+        assert state is None, "it begins at the beginning"
 
     def close(self) -> None:
         self._reader.close()

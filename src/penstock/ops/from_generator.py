@@ -59,6 +59,8 @@ class RunningGenerator(Running):
     A generator that raises has ended, as generators do.
     """
 
+    replays = "a generator cannot be put in the middle"
+
     def __init__(self, op: FromGenerator, context: Context) -> None:
         self._op = op
         self._label, self._where = context.label, context.where
@@ -129,6 +131,12 @@ class RunningGenerator(Running):
     def _end(self) -> None:
         self._ended = True
         self._source = None
+
+    def state(self) -> Any:
+        return None
+
+    def restore(self, state: Any) -> None:
+        assert state is None, "it begins at the beginning"
 
     def close(self) -> None:
         source, self._source = self._source, None

@@ -89,6 +89,8 @@ class FromSql(Op):
 class RunningSql(Running):
     """Runs the query anew, on a connection of its own."""
 
+    replays = "a query begins with its first row"
+
     def __init__(self, op: FromSql, context: Context) -> None:
         fill_nulls = op.fill_nulls or {}
         self._reader = SqlReader(
@@ -97,6 +99,12 @@ class RunningSql(Running):
 
     def pull(self, rows: int) -> Block | None:
         return self._reader.pull(rows)
+
+    def state(self) -> Any:
+        return None
+
+    def restore(self, state: Any) -> None:
+        assert state is None, "it begins at the beginning"
 
     def close(self) -> None:
         self._reader.close()

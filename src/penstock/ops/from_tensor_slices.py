@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from penstock.blocks.block import Block
 from penstock.blocks.build import LeafError, as_leaf, column_of_array
 from penstock.blocks.columns import Column, DenseColumn
+from penstock.blocks.later import Picked
 from penstock.blocks.spec import Spec
 from penstock.blocks.structure import Structure, structure_of
 from penstock.errors import ArgumentError, ArgumentTypeError
@@ -20,6 +21,7 @@ from penstock.graph.fingerprint import UNSEEN
 from penstock.graph.op import Op, Traits
 from penstock.graph.running import Context, Running
 from penstock.graph.site import user_site
+from penstock.kernels import loading
 from penstock.ops.parts.declared import DeclaredArrays
 
 
@@ -104,6 +106,8 @@ def _array(value: Any) -> NDArray[Any]:
 class RunningSlices(Running):
     """Views of the user's arrays, read-only, so that nobody changes the data by accident."""
 
+    exact = True
+
     def __init__(self, op: FromTensorSlices, context: Context) -> None:
         self._structure = op.structure
         self._empty = context.empty
@@ -133,6 +137,12 @@ class RunningSlices(Running):
             columns = [column_of_array(array[regular]) for array in self._arrays]
         return Block(self._structure, columns, len(index))
 
+    def state(self) -> Any:
+        return {"at": self._at}
+
+    def restore(self, state: Any) -> None:
+        self._at = state["at"]
+
     def close(self) -> None:
         self._arrays = []
         self._declared.close()
@@ -140,6 +150,8 @@ class RunningSlices(Running):
     def _gather(self, array: NDArray[Any], index: NDArray[np.int64]) -> Column:
         if array.dtype.kind in "SUO" or not array.dtype.isnative:
             return column_of_array(array[index])
+        if loading.ready() and array.dtype == np.uint8 and array.ndim > 1:
+            return Picked(array, index, self._empty)
         return DenseColumn(array).take(index, self._empty)
 
 

@@ -63,6 +63,8 @@ class FromTensors(Op):
 class RunningTensors(Running):
     """Views of the user's arrays, read-only, so that nobody changes the data by accident."""
 
+    exact = True
+
     def __init__(self, op: FromTensors, context: Context) -> None:
         self._op = op
         self._given = False
@@ -74,6 +76,12 @@ class RunningTensors(Running):
         self._given = True
         columns = [column_of([_locked(leaf)]) for leaf in self._op.tensors]
         return Block(self._op.structure, columns, 1)
+
+    def state(self) -> Any:
+        return {"given": self._given}
+
+    def restore(self, state: Any) -> None:
+        self._given = state["given"]
 
     def close(self) -> None:
         self._declared.close()

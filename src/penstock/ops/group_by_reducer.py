@@ -74,9 +74,12 @@ class GroupByReducer(Op):
 class RunningGroupByReducer(Running):
     """Keeps a state a key until the input ends, then gives the results."""
 
+    replays = "all of the input is needed for the first result"
+
     def __init__(self, op: GroupByReducer, context: Context) -> None:
         self._context = context
-        self._upstream = Measured(context.input(), context)
+        self._input = context.input()
+        self._upstream = Measured(self._input, context)
         reducer = op.reducer
         self._key, self._init, self._reduce, self._finalize = (
             user_function(function, op, context)
@@ -168,6 +171,12 @@ class RunningGroupByReducer(Running):
         self._keys.pop()
         del self._states[key]
         self._context.account.release(self._sizes.pop(key))
+
+    def state(self) -> Any:
+        return {"input": self._input.state()}
+
+    def restore(self, state: Any) -> None:
+        self._input.restore(state["input"])
 
     def close(self) -> None:
         self._context.account.release(sum(self._sizes.values()))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
+from typing import Any
 
 from penstock.blocks.block import Block
 from penstock.blocks.spec import Spec
@@ -21,6 +22,7 @@ class IgnoreErrors(Op):
     log_warning: bool = False
 
     name = "ignore_errors"
+    parted = "each"
 
     def __post_init__(self) -> None:
         checks.flag(self.log_warning, "ignore_errors(log_warning=)")
@@ -38,6 +40,8 @@ class IgnoreErrors(Op):
 class RunningIgnoreErrors(Running):
     """Pulls again after an error; the report says how many elements were left out."""
 
+    exact = True
+
     def __init__(self, op: IgnoreErrors, context: Context) -> None:
         self._context = context
         self._upstream = context.input()
@@ -53,6 +57,13 @@ class RunningIgnoreErrors(Running):
                 if self._log is not None:
                     self._log.warning("%s left out an element: %s", self._context.label, error)
                 let_go(error)
+
+    def state(self) -> Any:
+        return {"input": self._upstream.state(), "ignored": self._ignored}
+
+    def restore(self, state: Any) -> None:
+        self._upstream.restore(state["input"])
+        self._ignored = state["ignored"]
 
     def close(self) -> None:
         if self._ignored:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,6 +64,8 @@ class ImageFolder(Op):
 class RunningImages(Running):
     """Lists the folder when it is first asked for a picture, and reads one file after another."""
 
+    exact = True
+
     def __init__(self, op: ImageFolder, context: Context) -> None:
         self._op = op
         self._context = context
@@ -102,6 +105,12 @@ class RunningImages(Running):
     def _block(self, images: list[bytes], index: NDArray[np.int64]) -> Block:
         columns = [column_of(images), DenseColumn(self._list.labels(index))]
         return Block(STRUCTURE, columns, len(images))
+
+    def state(self) -> Any:
+        return {"at": self._at}
+
+    def restore(self, state: Any) -> None:
+        self._at = state["at"]
 
     def close(self) -> None:
         if self._listing is not None:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import threading
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from penstock.blocks.block import Block
 from penstock.blocks.spec import Spec
 from penstock.errors import ElementError
 from penstock.functions.nested import DatasetFunction
 from penstock.graph import checks
+from penstock.graph.branching import Branches, Branching, Opening
 from penstock.graph.op import AUTOTUNE, UNKNOWN, Op
-from penstock.graph.running import Context, Running
+from penstock.graph.running import Context, Input, Running
+from penstock.graph.track import State
+from penstock.ops.parts.dropped import let_go
 from penstock.ops.parts.feeds import Feed, Picks
 
 CYCLE = 4
@@ -30,6 +35,8 @@ class Interleave(Op):
     deterministic: bool | None = None
 
     name = "interleave"
+    parted = "each"
+    opens = True
 
     def __post_init__(self) -> None:
         checks.function(self.function, "interleave(map_func=)")
@@ -49,6 +56,15 @@ class Interleave(Op):
         if self.deterministic is not None:
             checks.flag(self.deterministic, "interleave(deterministic=)")
 
+    @property
+    def open_at_once(self) -> int:
+        """How many datasets are read in turn."""
+        return CYCLE if self.cycle_length in (None, AUTOTUNE) else self.cycle_length
+
+    @property
+    def seam(self) -> str:
+        return "" if self.num_parallel_calls in (None, 1) else "branches"
+
     def start(self, context: Context) -> Running:
         return RunningInterleave(self, context)
 
@@ -59,16 +75,39 @@ class Interleave(Op):
         return UNKNOWN
 
 
-class RunningInterleave(Running):
+class Begun(Opening):
+    """An element, and the function that gives a dataset for it."""
+
+    def __init__(self, function: DatasetFunction, block: Block, number: int, state: State | None) -> None:
+        self._function = function
+        self._block = block
+        self.state = state
+        self.number = number
+
+    def open(self) -> Input:
+        dataset = self._function.open(self._block.element(0), self.number)
+        if self.state is not None:
+            dataset.restore(self.state)
+        return dataset
+
+
+class Taken(NamedTuple):
+    """Where the input stood before an element: how often it had been asked for one, the rows that it gave."""
+
+    turn: int
+    rows: int
+    state: State
+
+
+class RunningInterleave(Branching):
     """Visits its slots in turn. A slot whose dataset has ended is refilled on its next visit."""
 
     def __init__(self, op: Interleave, context: Context) -> None:
-        cycle = op.cycle_length
         self._context = context
         self._upstream = context.input()
         self._function = DatasetFunction(op.function, op, context, "map_func")
-        open_at_once = CYCLE if cycle is None or cycle == AUTOTUNE else cycle
-        self._slots: list[Feed | None] = [None] * open_at_once
+        self.branches = Branches(self.begin)
+        self._slots: list[Feed | None] = [None] * op.open_at_once
         self._length = op.block_length or 1
         self._at = 0
         self._done = 0
@@ -76,11 +115,44 @@ class RunningInterleave(Running):
         self._seen = 0
         self._ended = False
         self._error: ElementError | None = None
+        # Elements are taken in on any thread, before their datasets are asked for.
+        self._lock = threading.Lock()
+        self._taken = 0
+        self._waiting: deque[Taken] = deque()
+        self._again: dict[int, State] = {}  # of datasets that were open, by when their element was taken
+        self._again_until = 0
+
+    def state(self) -> Any:
+        with self._lock:
+            following = (
+                self._waiting[0] if self._waiting else Taken(self._taken, self._seen, self._upstream.state())
+            )
+        begun = [None if feed is None else feed.opened for feed in self._slots]
+        first = min((taken for taken in begun if taken is not None), default=following)
+        return {
+            "from": [*first],
+            "until": following.turn,
+            "slots": [None if feed is None else [feed.opened.turn, feed.state()] for feed in self._slots],
+            "at": self._at,
+            "done": self._done,
+            "ended": self._ended,
+        }
+
+    def restore(self, state: Any) -> None:
+        self._taken, self._seen, before = state["from"]
+        self._upstream.restore(before)
+        self._again_until = state["until"]
+        slots = {slot[0]: (place, slot[1]) for place, slot in enumerate(state["slots"]) if slot is not None}
+        self._again = {count: nested for count, (_, nested) in slots.items()}
+        for count in sorted(slots):
+            self._slots[slots[count][0]] = self._open()
+        self._at, self._done, self._ended = state["at"], state["done"], state["ended"]
 
     def pull(self, rows: int) -> Block | None:
         if self._error is not None:
             error, self._error = self._error, None
             raise error
+        self._context.track.take(self.state)
         picks = Picks()
         try:
             self._pick(rows, picks)
@@ -94,6 +166,8 @@ class RunningInterleave(Running):
         """Pick up to `left` rows in their order."""
         room = self._context.block_bytes
         while left and (room > 0 or not picks.feeds):
+            if self.branches.loose and not self._done and not self._turn_to_ready(wait=not picks.feeds):
+                return
             count, size = self._pick_rounds(left, picks)
             if count:
                 left, room = left - count, room - size
@@ -108,8 +182,9 @@ class RunningInterleave(Running):
                 feed = self._slots[self._at] = self._open()
                 if feed is None:
                     self._ended = True
+                if feed is None or self.branches.loose:
                     continue
-            room -= feed.fill(self._due(left))
+            room -= feed.fill(self._due(left) if not self.branches.loose else self._at_hand(feed))
             count = min(feed.ready, left, self._length - self._done)
             if count:
                 self._check(feed)
@@ -119,8 +194,7 @@ class RunningInterleave(Running):
                 if self._done == self._length:
                     self._next_slot()
             elif feed.error is not None:
-                error, feed.error = feed.error, None
-                raise error
+                raise feed.raised()
             else:
                 # Rows that have been picked hold on to the arrays that they are views of.
                 room -= sum(map(self._context.ledger.behind, feed.blocks))
@@ -132,7 +206,7 @@ class RunningInterleave(Running):
         rounds = left // (self._length * len(self._slots))
         order = [*self._slots[self._at :], *self._slots[: self._at]]
         feeds = [feed for feed in order if feed is not None]
-        if self._done or rounds < 2 or len(feeds) < len(order):
+        if self._done or rounds < 2 or len(feeds) < len(order) or self.branches.loose:
             return 0, 0
         size = sum(feed.fill(rounds * self._length) for feed in feeds)
         rounds = min(rounds, *(feed.ready // self._length for feed in feeds))
@@ -165,12 +239,62 @@ class RunningInterleave(Running):
         others = self._length * (len(self._slots) - 1)
         return here + whole * self._length + max(part - others, 0)
 
+    def _turn_to_ready(self, *, wait: bool) -> bool:
+        """Go to the next slot that has something; whether there is one, which may be waited for."""
+        while True:
+            count = len(self._slots)
+            for at in (*range(self._at, count), *range(self._at)):
+                feed = self._slots[at]
+                if feed is None:
+                    ready = not self._ended and self.branches.has_next
+                else:
+                    ready = bool(feed.ready or feed.error or feed.ended or self.branches.ready(feed.source))
+                if ready:
+                    self._at = at
+                    return True
+            if self._ended and not any(self._slots):
+                return True
+            if not wait:
+                return False
+            opened = [feed.source for feed in self._slots if feed is not None]
+            self.branches.wait(opened, more=not self._ended and len(opened) < count)
+
+    def _at_hand(self, feed: Feed) -> int:
+        """The rows that a slot can have without waiting, as many as are due."""
+        return max(1, min(self._length - self._done, feed.ready + self.branches.ready(feed.source)))
+
     def _open(self) -> Feed | None:
+        try:
+            source = self.branches.next()
+        finally:
+            with self._lock:
+                taken = self._waiting.popleft() if self._waiting else None
+        if source is None:
+            return None
+        feed = Feed(source)
+        feed.opened = taken
+        return feed
+
+    def begin(self) -> Opening | None:
+        while self._taken < self._again_until and self._taken not in self._again:
+            self._pass_over()
+        with self._lock:
+            self._waiting.append(Taken(self._taken, self._seen, self._upstream.state()))
+            state = self._again.pop(self._taken, None)
+            self._taken += 1
         block = self._upstream.pull(1)
         if block is None:
             return None
         number, self._seen = self._seen, self._seen + 1
-        return Feed(self._function.open(block.element(0), number))
+        return Begun(self._function, block, number, state)
+
+    def _pass_over(self) -> None:
+        """Take an element in whose dataset has been read to its end, or which failed, before."""
+        self._taken += 1
+        try:
+            self._seen += 0 if self._upstream.pull(1) is None else 1
+        except ElementError as error:
+            let_go(error)
 
     def _next_slot(self) -> None:
         self._at = (self._at + 1) % len(self._slots)

@@ -55,6 +55,7 @@ class JsonLines(FilesOp):
     given_spec: Spec | None = None
 
     name = CALL
+    first_decides = True
     said_as = {"given_spec": "spec"}
 
     def __post_init__(self) -> None:

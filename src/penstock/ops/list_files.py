@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -46,6 +47,9 @@ class ListFiles(Op):
     """
 
     patterns: tuple[str, ...]
+    num_shards: int = 1
+    index: int = 0
+    """Of the sorted names, every `num_shards`-th from number `index` on."""
 
     name = "list_files"
 
@@ -58,6 +62,12 @@ class ListFiles(Op):
     def find_cardinality(self) -> int:
         return UNKNOWN
 
+    def files(self) -> int | None:
+        return UNKNOWN
+
+    def with_files(self, num_shards: int, index: int) -> Op:
+        return self.changed(num_shards=num_shards, index=index)
+
     def sources(self) -> Iterable[str]:
         here = [pattern for pattern in self.patterns if is_local(pattern)]
         return sorted({path for pattern in here for path in list_paths(pattern)})
@@ -65,6 +75,8 @@ class ListFiles(Op):
 
 class RunningListing(Running):
     """Looks for the files at the first pull."""
+
+    exact = True
 
     def __init__(self, op: ListFiles, context: Context) -> None:
         self._op = op
@@ -78,6 +90,20 @@ class RunningListing(Running):
         paths = self._paths[self._next : self._next + rows]
         self._next += len(paths)
         return Block(LEAF, [column_of(paths)], len(paths)) if paths else None
+
+    def state(self) -> Any:
+        given = (self._paths or [])[: self._next]
+        return {"next": self._next, "given": _digest(given)}
+
+    def restore(self, state: Any) -> None:
+        self._paths, self._next = self._found(), state["next"]
+        if _digest(self._paths[: self._next]) != state["given"]:
+            shown = ", ".join(map(repr, self._op.patterns))
+            raise StoreError(
+                f"{self._context.where}: expected the files that matched {shown} when the state was taken, "
+                f"found others among the first {self._next}. Begin anew: ds.iterate().",
+                file=self._op.patterns[0],
+            )
 
     def _found(self) -> list[str]:
         paths = sorted({path for pattern in self._op.patterns for path in list_paths(pattern, self._context)})
@@ -97,7 +123,21 @@ class RunningListing(Running):
                     f"give its name to the dataset that reads it.",
                     file=path,
                 ) from None
-        return paths
+        return self._own(paths)
+
+    def _own(self, paths: list[str]) -> list[str]:
+        shards = self._op.num_shards
+        if len(paths) < shards:
+            raise StoreError(
+                f"{self._context.where}: expected at least {shards} files, one for each shard, found "
+                f'{len(paths)}. Write the data to more files, or share out the elements: by="element".',
+                file=paths[0],
+            )
+        return paths[self._op.index :: shards]
 
     def close(self) -> None:
         self._paths = []
+
+
+def _digest(names: list[str]) -> int:
+    return zlib.crc32("\0".join(names).encode())

@@ -72,6 +72,8 @@ class Load(Op):
 class RunningLoad(Running):
     """Maps one block after another; or copies rows by their numbers."""
 
+    exact = True
+
     def __init__(
         self,
         directory: str,
@@ -98,6 +100,45 @@ class RunningLoad(Running):
         self._gather: Gather | None = None
         self._reserved = 0
         self.size = manifest.rows
+        self.given = 0
+        """How many elements have been read in order."""
+
+    def state(self) -> Any:
+        row, number = self._row, self._number
+        if self._current is not None and self._file is not None:
+            number -= 1
+            row = int(self._file.index.rows[number]) - self._current.rows
+        return {"shard": self._shard, "block": number, "row": row, "given": self.given}
+
+    def restore(self, state: Any) -> None:
+        self.given = state["given"]
+        self._go_to(state["shard"], state["block"], state["row"])
+
+    def skip(self, rows: int) -> None:
+        """Go to the row of that number, before any has been read."""
+        self.given = rows
+        shards = self._manifest.shards
+        while self._shard < len(shards) and shards[self._shard].rows <= rows:
+            rows -= shards[self._shard].rows
+            self._shard += 1
+        if rows:
+            self._file = self._opened(self._shard)
+            ends = np.cumsum(self._file.index.rows)
+            number = int(np.searchsorted(ends, rows, "right"))
+            self._go_to(self._shard, number, rows - int(ends[number - 1] if number else 0))
+
+    def _go_to(self, shard: int, number: int, row: int) -> None:
+        self._shard, self._number = shard, number
+        if not row:
+            return
+        self._file = self._file or self._opened(self._shard)
+        size, count = (int(of[self._number]) for of in (self._file.index.sizes, self._file.index.rows))
+        if size <= self._context.block_bytes or count == 1:
+            block = self._file.view(self._number)
+            self._current = block.slice(row, block.rows)
+            self._number += 1
+        else:
+            self._row = row
 
     def pull(self, rows: int) -> Block | None:
         while self._current is None:
@@ -108,10 +149,13 @@ class RunningLoad(Running):
             except SavedError as error:
                 raise self._damaged(error) from error
             if block is not None:
+                self.given += block.rows
                 return block
         block = self._current
         self._current = block.slice(rows, block.rows) if rows < block.rows else None
-        return block.slice(0, min(rows, block.rows))
+        block = block.slice(0, min(rows, block.rows))
+        self.given += block.rows
+        return block
 
     def _next(self, rows: int) -> Block | None:
         """Map the next block, or copy a part of one that is too large for this run."""

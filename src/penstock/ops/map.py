@@ -11,13 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.blocks.block import Block
+from penstock.blocks.later import has_images
 from penstock.blocks.spec import Spec
 from penstock.errors import ElementError
+from penstock.functions.executors import EXECUTORS, check_executor
 from penstock.functions.function import UserFunction
 from penstock.functions.row_function import RowFunction
 from penstock.graph import checks
+from penstock.graph.fingerprint import UNSEEN
 from penstock.graph.op import Op, Traits
 from penstock.graph.running import Context, Divisible, Running, Task
+from penstock.kernels import loading
 
 
 @dataclass(frozen=True)
@@ -38,12 +42,15 @@ class Map(Op):
     function: Callable[..., Any]
     num_parallel_calls: int | None = None
     deterministic: bool | None = None
+    executor: str = field(default="auto", metadata=UNSEEN)
+    """How the function is called: one of `EXECUTORS`."""
     carried: bool = field(default=False, repr=False)
     """Rows carry their element numbers, because a shuffle has been moved in front."""
     earlier: tuple[Step, ...] = field(default=(), repr=False)
     """The maps above that were made one with this one, the first to be called first."""
 
     name = "map"
+    parted = "evenly"
     traits = Traits(one_to_one=True, fuses=True)
 
     def __post_init__(self) -> None:
@@ -54,6 +61,7 @@ class Map(Op):
             )
         if self.deterministic is not None:
             checks.flag(self.deterministic, "map(deterministic=)")
+        check_executor(self.executor, "map(executor=)")
 
     def start(self, context: Context) -> Running:
         return RunningMap(self, context)
@@ -66,7 +74,11 @@ class Map(Op):
 
     @property
     def seam(self) -> str:
-        return "" if self.num_parallel_calls in (None, 1) else "parallel"
+        if self.executor == "processes":
+            return "parallel"
+        if self.num_parallel_calls is None:
+            return "parallel" if self.executor == "threads" else ""
+        return "" if self.num_parallel_calls == 1 else "parallel"
 
     @property
     def hoistable(self) -> bool:
@@ -74,7 +86,12 @@ class Map(Op):
         return not self.carried and self._trial.spec is not None and not self._trial.may_raise
 
     def ways(self) -> str:
-        return self._trial.way
+        if self.executor in ("threads", "processes", "jit"):
+            return f"called {EXECUTORS[self.executor]}, as asked for"
+        way = self._trial.way
+        if self.executor == "auto" and self.seam and "row by row" in way:
+            return f"{way}; in threads or worker processes, as measured while it runs"
+        return way
 
     @cached_property
     def _trial(self) -> _Trial:
@@ -82,7 +99,7 @@ class Map(Op):
         steps: list[Step | Map] = [*self.earlier, self]
         rows = RowFunction([UserFunction(step.function, step, self.name, key=0) for step in steps])
         above = self.inputs[0].spec
-        found = None if above is None else rows.find_spec(above)
+        found = None if above is None or self.executor == "jit" else rows.find_spec(above)
         if found is None:
             return _Trial(None, may_raise=True, way=rows.way)
         return _Trial(found[0], may_raise=found[1], way=rows.way)
@@ -96,8 +113,15 @@ class Map(Op):
         step = Step(self.function, self.own_seed, self.site, index)
         calls = below.num_parallel_calls or self.num_parallel_calls
         earlier = (*self.earlier, step, *below.earlier)
-        fused = replace(below, inputs=self.inputs, earlier=earlier, num_parallel_calls=calls)
+        executor = below.executor if below.executor != "auto" else self.executor
+        fused = replace(
+            below, inputs=self.inputs, earlier=earlier, num_parallel_calls=calls, executor=executor
+        )
         return _knowing(fused, below._trial)
+
+    @property
+    def shape(self) -> str:
+        return f"{self.name} {len(self.earlier)}{' carried' if self.carried else ''}"
 
     def describe(self) -> str:
         own = super().describe()
@@ -162,7 +186,7 @@ class RunningMap(Divisible):
         ]
         key = context.key(op.own_seed, explicit=False)
         functions.append(UserFunction(op.function, op, context.label, key))
-        self._rows = RowFunction(functions, context.empty)
+        self._rows = RowFunction(functions, context.empty, op.executor)
         self._rest: Task | None = None
         self._error: ElementError | None = None
         self._seen = 0
@@ -174,6 +198,7 @@ class RunningMap(Divisible):
                 raise error
             task, self._rest = self._rest, None
             if task is None:
+                self._context.track.take(self.state)
                 task = self.divide(rows)
             if task is None:
                 return None
@@ -188,6 +213,8 @@ class RunningMap(Divisible):
         block = self._upstream.pull(rows if most is None else min(rows, most))
         if block is None:
             return None
+        if has_images(block) and not self._rows.why:
+            loading.want(block.nbytes, self._context.ledger.budget)
         place = self._seen
         self._seen += block.rows
         numbers = block.numbers if self._carried else None
@@ -197,11 +224,24 @@ class RunningMap(Divisible):
 
     @property
     def side_by_side(self) -> bool:
+        if self._rows.executor == "processes":
+            return self._rows.plain.structure is not None  # all workers are told what results look like
         return bool(self._rows.why) or self._rows.most(self._context.block_bytes) is not None
 
     @property
     def fills_cores(self) -> bool:
-        return not self._rows.why  # row by row, it may wait for a file or a server
+        return self._rows.fills_cores
+
+    @property
+    def function(self) -> RowFunction:
+        return self._rows
+
+    def state(self) -> Any:
+        return {"input": self._upstream.state(), "seen": self._seen}
+
+    def restore(self, state: Any) -> None:
+        self._upstream.restore(state["input"])
+        self._seen = state["seen"]
 
     def close(self) -> None:
         self._rest = None

@@ -16,6 +16,7 @@ from penstock.errors import ArgumentError, ArgumentTypeError
 from penstock.graph import checks
 from penstock.graph.op import Op
 from penstock.graph.running import Context, Running
+from penstock.ops.parts.known import known_spec, said_spec
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -82,6 +83,7 @@ class Filler:
     """What the padding looks like: zeros, and strings of no length."""
 
     def __init__(self, spec: Spec) -> None:
+        self.spec = spec
         self.structure = spec.structure
         self._leaves = spec.leaves
 
@@ -102,6 +104,8 @@ def _zero(spec: TensorSpec) -> Any:
 
 class RunningPad(Running):
     """Adds the mask, and the padding when the input has ended."""
+
+    exact = True
 
     def __init__(self, op: PadToCardinality, context: Context) -> None:
         self._op = op
@@ -125,6 +129,16 @@ class RunningPad(Running):
             return None
         self._left -= rows
         return self._masked(self._padding().block(rows), valid=False)
+
+    def state(self) -> Any:
+        like = None if self._filler is None else said_spec(self._filler.spec)
+        return {"input": self._upstream.state(), "left": self._left, "ended": self._ended, "like": like}
+
+    def restore(self, state: Any) -> None:
+        self._upstream.restore(state["input"])
+        self._left, self._ended = state["left"], state["ended"]
+        like = known_spec(state["like"])
+        self._filler = None if like is None else Filler(like)
 
     def _padding(self) -> Filler:
         if self._filler is None:

@@ -14,7 +14,7 @@ from penstock.errors import ArgumentError, ArgumentTypeError, DataError
 from penstock.graph import checks
 from penstock.graph.op import INFINITE, Op
 from penstock.graph.running import Context, Running
-from penstock.memory.ledger import fewer
+from penstock.memory.account import fewer
 from penstock.ops.batch import batched_cardinality
 from penstock.ops.parts import padding
 from penstock.ops.parts.gathered import Gathered
@@ -31,6 +31,7 @@ class PaddedBatch(Op):
     drop_remainder: bool = False
 
     name = "padded_batch"
+    parted = "evenly"
 
     def __post_init__(self) -> None:
         checks.count(self.size, "padded_batch(batch_size=)", least=1)
@@ -107,7 +108,11 @@ class RunningPaddedBatch(Running):
         self._ended = False
 
     def pull(self, rows: int) -> Block | None:
-        size, gathered = self._op.size, self._gathered
+        size, gathered, track = self._op.size, self._gathered, self._context.track
+        if not gathered.rows:
+            track.take(self.state)
+        elif track.pace.due:
+            rows = 1  # then there is nothing at hand the next time
         while gathered.rows < size and not self._ended:
             # A log gets the rows of one batch and no more.
             wanted = (1 if gathered.logged else rows) * size - gathered.rows
@@ -242,6 +247,13 @@ class RunningPaddedBatch(Running):
         label = self._context.label
         text = f"{label} at {self._op.site}: element {number}: {message}."
         return DataError(text, op=label, number=number)
+
+    def state(self) -> Any:
+        return {"input": self._upstream.state(), "seen": self._seen}
+
+    def restore(self, state: Any) -> None:
+        self._upstream.restore(state["input"])
+        self._seen = state["seen"]
 
     def close(self) -> None:
         self._gathered.close()

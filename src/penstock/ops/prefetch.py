@@ -19,7 +19,9 @@ class Prefetch(Op):
     buffer_size: int | str
 
     name = "prefetch"
+    parted = "evenly"
     traits = Traits(seam="prefetch")
+    tuning = frozenset({"buffer_size"})
 
     def __post_init__(self) -> None:
         if isinstance(self.buffer_size, str):

@@ -15,7 +15,7 @@ from penstock.errors import ArgumentTypeError, DataError
 from penstock.graph import checks
 from penstock.graph.op import INFINITE, Op
 from penstock.graph.running import Context, Running
-from penstock.memory.ledger import fewer
+from penstock.memory.account import fewer
 from penstock.ops.batch import batched_cardinality
 from penstock.ops.parts.assembly import joined
 from penstock.ops.parts.gathered import Gathered
@@ -32,6 +32,7 @@ class RaggedBatch(Op):
     row_splits_dtype: Any = np.int64
 
     name = "ragged_batch"
+    parted = "evenly"
 
     def __post_init__(self) -> None:
         checks.count(self.size, "ragged_batch(batch_size=)", least=1)
@@ -84,6 +85,8 @@ class RunningRaggedBatch(Running):
 
     def pull(self, rows: int) -> Block | None:  # noqa: ARG002
         size, gathered = self._op.size, self._gathered
+        if not gathered.rows:
+            self._context.track.take(self.state)
         while gathered.rows < size and not self._ended:
             block = self._upstream.pull(size - gathered.rows)
             if block is None:
@@ -170,6 +173,13 @@ class RunningRaggedBatch(Running):
         arrays = [array for leaf in laid if isinstance(leaf, LaidRagged) for array in leaf.arrays]
         account.keep(Block(self._structure, [DenseColumn(array) for array in arrays], 1))
         return batch
+
+    def state(self) -> Any:
+        return {"input": self._upstream.state(), "seen": self._seen}
+
+    def restore(self, state: Any) -> None:
+        self._upstream.restore(state["input"])
+        self._seen = state["seen"]
 
     def close(self) -> None:
         self._gathered.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -43,6 +44,8 @@ class Random(Op):
 class RunningRandom(Running):
     """Each number is a function of the key and of its place."""
 
+    exact = True
+
     def __init__(self, op: Random, context: Context) -> None:
         explicit = op.seed is not None
         self._key = context.key(
@@ -56,3 +59,9 @@ class RunningRandom(Running):
         drawn = bits(self._key, counters(self._at, rows)) >> np.uint64(32)
         self._at += rows
         return Block(LEAF, [DenseColumn(drawn.astype(np.int64))], rows)
+
+    def state(self) -> Any:
+        return {"at": self._at}
+
+    def restore(self, state: Any) -> None:
+        self._at = state["at"]

@@ -73,6 +73,8 @@ def bounds_of(args: tuple[Any, ...]) -> tuple[int, int, int]:
 class RunningRange(Running):
     """Numbers made as they are asked for."""
 
+    exact = True
+
     def __init__(self, op: Range, most: int) -> None:
         self._op = op
         self._most = most
@@ -92,6 +94,12 @@ class RunningRange(Running):
 
     def gather(self, index: NDArray[np.int64]) -> Block:
         return _block((index * self._op.step + self._op.start_at).astype(self._op.dtype))
+
+    def state(self) -> Any:
+        return {"at": self._at}
+
+    def restore(self, state: Any) -> None:
+        self._at = state["at"]
 
 
 def _block(values: NDArray[Any]) -> Block:

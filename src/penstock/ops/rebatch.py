@@ -10,13 +10,15 @@ import numpy as np
 from penstock.blocks.block import Block
 from penstock.blocks.columns import BytesColumn, Column, DenseColumn, ObjectColumn, RaggedColumn
 from penstock.blocks.spec import Spec
-from penstock.errors import ArgumentError
+from penstock.errors import ArgumentError, ElementError
 from penstock.graph import checks
 from penstock.graph.op import UNKNOWN, Op
 from penstock.graph.running import Context, Running
-from penstock.memory.ledger import fewer
+from penstock.graph.track import Track
+from penstock.memory.account import fewer
 from penstock.ops.batch import batched_spec, stack_column
 from penstock.ops.parts.assembly import joined
+from penstock.ops.parts.dropped import let_go
 from penstock.ops.unbatch import RunningUnbatch, batch_size, check_batches, row_spec
 
 
@@ -28,6 +30,7 @@ class Rebatch(Op):
     drop_remainder: bool = False
 
     name = "rebatch"
+    parted = "each"
 
     def __post_init__(self) -> None:
         for size in self.sizes:
@@ -69,7 +72,9 @@ class RunningRebatch(Running):
     def __init__(self, op: Rebatch, context: Context) -> None:
         self._op = op
         self._context = context
-        self._unbatched = RunningUnbatch(context)
+        self._track = Track()
+        self._unbatched = RunningUnbatch(context, self._track)
+        self._track.stand(self._unbatched.state())
         self._sizes = op.sizes
         self._uniform = len(set(op.sizes)) == 1
         self._batch = 0
@@ -78,12 +83,15 @@ class RunningRebatch(Running):
         self._parts: list[Block] = []
         self._have = 0
         self._seen = 0
+        self._again = 0  # so many rows have been used up before
         self._ended = False
 
     def pull(self, rows: int) -> Block | None:
         size = self._sizes[self._batch % len(self._sizes)]
         if size == 0:
             return self._of_no_rows()
+        if not self._have and self._rest is None:
+            self._context.track.take(self.state)
         while not self._ended:
             block = self._next(size - self._have if self._have else self._needed(rows))
             if block is None:
@@ -125,10 +133,38 @@ class RunningRebatch(Running):
         """The rows that are at hand, or else up to so many more."""
         block, self._rest = self._rest, None
         if block is None:
-            block = self._unbatched.pull(wanted)
+            block = self._unbatched_rows(wanted)
             if block is not None and 0 in self._sizes:
                 self._like = block.slice(0, 1)
         return block
+
+    def _unbatched_rows(self, wanted: int) -> Block | None:
+        """The next rows, without those that were used up before a state."""
+        while self._again:
+            try:
+                block = self._unbatched.pull(self._again)
+            except ElementError as error:
+                let_go(error)
+                passed = 1
+            else:
+                passed = self._again if block is None else block.rows
+            self._again -= passed
+            self._track.passed(passed)
+        try:
+            block = self._unbatched.pull(wanted)
+        except ElementError:
+            self._track.passed(1)
+            raise
+        self._track.passed(0 if block is None else block.rows)
+        return block
+
+    def state(self) -> Any:
+        return {"rows": self._track.at, "since": self._track.since, "seen": self._seen, "batch": self._batch}
+
+    def restore(self, state: Any) -> None:
+        self._unbatched.restore(state["rows"])
+        self._track.stand(state["rows"])
+        self._again, self._seen, self._batch = state["since"], state["seen"], state["batch"]
 
     def _cut(self, block: Block, rows: int) -> Block:
         """Up to so many rows of a block; the others are kept at hand."""

@@ -43,6 +43,8 @@ class Reduce(Op):
 class RunningReduce(Running):
     """Reads all of its input before it gives its one element."""
 
+    replays = "all of the input is needed for the result"
+
     def __init__(self, op: Reduce, context: Context) -> None:
         self._context = context
         self._upstream = context.input()
@@ -70,6 +72,12 @@ class RunningReduce(Running):
         self._state.drop()  # the engine counts the block
         own(leaves)
         return Block(self._state.structure, [column_of([leaf]) for leaf in leaves], 1)
+
+    def state(self) -> Any:
+        return {"input": self._upstream.state()}
+
+    def restore(self, state: Any) -> None:
+        self._upstream.restore(state["input"])
 
     def close(self) -> None:
         self._state.drop()

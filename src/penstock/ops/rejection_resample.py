@@ -124,12 +124,12 @@ class Estimate:
     """The shares of the classes, as far as they have been seen."""
 
     def __init__(self, classes: int) -> None:
-        self._counts = np.full(classes, SMOOTHING, np.float64)
+        self.counts = np.full(classes, SMOOTHING, np.float64)
 
     def add(self, classes: NDArray[np.int64]) -> Shares:
         """The shares, with these classes counted too."""
-        self._counts += np.bincount(classes, minlength=len(self._counts))
-        return np.asarray(self._counts / self._counts.sum())
+        self.counts += np.bincount(classes, minlength=len(self.counts))
+        return np.asarray(self.counts / self.counts.sum())
 
 
 def _classes(block: Block) -> NDArray[np.int64]:
@@ -161,6 +161,8 @@ class Accept(Op):
 class RunningAccept(Running):
     """Judges the rows of a block at once, by shares that are known."""
 
+    exact = True
+
     def __init__(self, op: Accept, context: Context, initial: Shares) -> None:
         self._empty = context.empty
         self._upstream = context.input()
@@ -176,14 +178,23 @@ class RunningAccept(Running):
             if len(kept):
                 return block.take(kept, self._empty) if len(kept) < block.rows else block
 
+    def state(self) -> Any:
+        return {"input": self._upstream.state(), "seen": self._verdict.seen}
+
+    def restore(self, state: Any) -> None:
+        self._upstream.restore(state["input"])
+        self._verdict.seen = state["seen"]
+
 
 class RunningEstimate(Running):
     """Keeps the rows that are counted together, and judges them when all of them are counted."""
 
     def __init__(self, op: Accept, context: Context) -> None:
         self._op = op
+        self._context = context
         self._empty = context.empty
-        self._upstream = Measured(context.input(), context)
+        self._input = context.input()
+        self._upstream = Measured(self._input, context)
         self._verdict = Verdict(op, context)
         self._estimate = Estimate(len(op.target))
         self._log = RowLog(context.account, context.scratch, context.empty, context.note)
@@ -193,6 +204,8 @@ class RunningEstimate(Running):
 
     def pull(self, rows: int) -> Block | None:
         while not len(self._kept):
+            if not self._classes:
+                self._context.track.take(self.state)
             if not self._judge():
                 return None
         first = int(self._kept[0])
@@ -220,6 +233,18 @@ class RunningEstimate(Running):
         self._kept = first + np.flatnonzero(self._verdict.on(classes, keep))
         return True
 
+    def state(self) -> Any:
+        return {
+            "input": self._input.state(),
+            "seen": self._verdict.seen,
+            "counts": self._estimate.counts.tolist(),
+        }
+
+    def restore(self, state: Any) -> None:
+        self._input.restore(state["input"])
+        self._verdict.seen = state["seen"]
+        self._estimate.counts[:] = state["counts"]
+
     def close(self) -> None:
         self._log.close()
 
@@ -229,12 +254,12 @@ class Verdict:
 
     def __init__(self, op: Accept, context: Context) -> None:
         self._key = context.key(op.own_seed, explicit=op.explicit, each_epoch=False)
-        self._seen = 0
+        self.seen = 0
 
     def on(self, classes: NDArray[np.int64], keep: Shares) -> NDArray[np.bool_]:
         """For the next elements, of these classes, whether each is kept."""
-        random = unit(bits(self._key, counters(self._seen, len(classes))))
-        self._seen += len(classes)
+        random = unit(bits(self._key, counters(self.seen, len(classes))))
+        self.seen += len(classes)
         return np.asarray(random < keep[classes])
 
 
@@ -262,13 +287,17 @@ class RunningUnfiltered(Running):
 
     def __init__(self, op: Unfiltered, context: Context) -> None:
         self._op = op
-        self._upstream = Measured(context.input(), context)
+        self._context = context
+        self._input = context.input()
+        self._upstream = Measured(self._input, context)
         self._estimate = Estimate(len(op.target))
         self._classes: list[int] = []
         self._weights: Shares | None = None
         self._left = 0
 
     def pull(self, rows: int) -> Block | None:
+        if not self._classes:
+            self._context.track.take(self.state)
         if not self._left:
             self._count()
         if not self._left:
@@ -277,6 +306,17 @@ class RunningUnfiltered(Running):
         self._left -= rows
         assert self._weights is not None
         return Block(LEAF, [DenseColumn(np.tile(self._weights, (rows, 1)))], rows)
+
+    def state(self) -> Any:
+        weights = None if self._weights is None else self._weights.tolist()
+        counts = self._estimate.counts.tolist()
+        return {"input": self._input.state(), "counts": counts, "weights": weights, "left": self._left}
+
+    def restore(self, state: Any) -> None:
+        self._input.restore(state["input"])
+        self._estimate.counts[:] = state["counts"]
+        self._weights = None if state["weights"] is None else np.array(state["weights"])
+        self._left = state["left"]
 
     def _count(self) -> None:
         while len(self._classes) < TOGETHER:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from penstock.blocks.block import Block
 from penstock.blocks.spec import Spec
@@ -18,6 +19,7 @@ class Repeat(Op):
     count: int | None = None
 
     name = "repeat"
+    parted = "evenly"
 
     def __post_init__(self) -> None:
         if self.count is not None:
@@ -50,6 +52,8 @@ class RunningRepeat(Running):
     Without end, a repetition that brought no element is the last: an empty input does not hang.
     """
 
+    exact = True
+
     def __init__(self, op: Repeat, context: Context) -> None:
         self._context = context
         self._endless = op.endless
@@ -58,11 +62,25 @@ class RunningRepeat(Running):
         self._upstream: Input | None = None
         self._empty = True
 
+    def state(self) -> Any:
+        ended = not self._endless and self._repetition >= self._count
+        if self._upstream is None and not ended:
+            self._upstream = self._context.input(repetition=self._repetition)
+        upstream = None if ended or self._upstream is None else self._upstream.state()
+        return {"repetition": self._repetition, "input": upstream, "empty": self._empty, "ended": ended}
+
+    def restore(self, state: Any) -> None:
+        self._repetition, self._empty = state["repetition"], state["empty"]
+        if state["ended"]:
+            self._endless, self._count = False, 0
+        else:
+            self._upstream = self._context.input(repetition=self._repetition)
+            self._upstream.restore(state["input"])
+
     def pull(self, rows: int) -> Block | None:
         while self._endless or self._repetition < self._count:
             if self._upstream is None:
                 self._upstream = self._context.input(repetition=self._repetition)
-                self._empty = True
             block = self._upstream.pull(rows)
             if block is not None:
                 self._empty = False
@@ -72,4 +90,5 @@ class RunningRepeat(Running):
             self._repetition += 1
             if self._endless and self._empty:
                 self._endless, self._count = False, 0
+            self._empty = True
         return None

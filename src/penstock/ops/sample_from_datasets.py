@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,7 @@ from penstock.graph import checks
 from penstock.graph.op import INFINITE, UNKNOWN, Op
 from penstock.graph.running import Context, Input, Running
 from penstock.kernels.bits import bits, counters, unit
-from penstock.ops.parts.directed import Choices, RunningDirected, common_spec
+from penstock.ops.parts.directed import Choices, Choosing, RunningDirected, common_spec
 
 AT_ONCE = 1024
 """How many choices are drawn in one go: they cost nothing beside the rows."""
@@ -77,7 +78,7 @@ class SampleFromDatasets(Op):
 
     def start(self, context: Context) -> Running:
         draw = Draw(self, context)
-        return RunningDirected(self, context, self.drawn, draw.next, stop=self.stop_on_empty_dataset)
+        return RunningDirected(self, context, self.drawn, draw, stop=self.stop_on_empty_dataset)
 
     def find_spec(self) -> Spec | None:
         return common_spec(self, [above.spec for above in self.inputs[: self.count]])
@@ -95,7 +96,7 @@ class SampleFromDatasets(Op):
         return INFINITE if certain else UNKNOWN
 
 
-class Draw:
+class Draw(Choosing):
     """The choices: a pure function of the key and the number of the draw."""
 
     def __init__(self, op: SampleFromDatasets, context: Context) -> None:
@@ -122,6 +123,14 @@ class Draw:
         bounds = _bounds(np.array(weights))
         random = self._random(block.rows)
         return np.asarray((bounds <= random[:, None]).sum(axis=1), np.int64)
+
+    def state(self) -> Any:
+        return {"weights": None if self._weights is None else self._weights.state(), "seen": self._seen}
+
+    def restore(self, state: Any) -> None:
+        self._seen = state["seen"]
+        if self._weights is not None:
+            self._weights.restore(state["weights"])
 
     def _random(self, count: int) -> NDArray[np.float64]:
         first, self._seen = self._seen, self._seen + count

@@ -46,6 +46,7 @@ class RunningScan(Running):
 
     def __init__(self, op: Scan, context: Context) -> None:
         self._label, self._where = context.label, context.where
+        self._context = context
         self._upstream = context.input()
         self._function = user_function(op.scan_func, op, context)
         self._state = Carry(op.initial_state, context.label, context.where, context.account)
@@ -61,6 +62,8 @@ class RunningScan(Running):
                 raise error
             block, self._rest = self._rest, None
             if block is None:
+                if self._state.saved is not None:
+                    self._context.track.take(self.state)
                 block = self._upstream.pull(rows)
             if block is None:
                 return None
@@ -101,6 +104,14 @@ class RunningScan(Running):
                 number=number,
             )
         return result[0], result[1]
+
+    def state(self) -> Any:
+        return {"input": self._upstream.state(), "seen": self._seen, "carried": self._state.saved}
+
+    def restore(self, state: Any) -> None:
+        self._upstream.restore(state["input"])
+        self._seen = state["seen"]
+        self._state.load(state["carried"])
 
     def close(self) -> None:
         self._rest = self._error = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,11 +20,12 @@ from penstock.kernels.order import Drain
 from penstock.memory.slots import SlotStore
 from penstock.ops.parts.assembly import is_locked
 from penstock.ops.parts.reservoir import Reservoir
+from penstock.ops.parts.trail import Trail, mark_of, said
 from penstock.options import parse_bytes
 
 Index = NDArray[np.int64]
 
-FIRST, AHEAD = 1 << 12, 1 << 16
+FIRST, AHEAD = 1 << 12, 1 << 13
 """Row numbers are put in order so many at a time, at first and at most: a number is cheap, a call is not."""
 NUMBER_BYTES = 64
 """About what it takes to put one in order."""
@@ -42,6 +44,7 @@ class Shuffle(Op):
     """Only the row numbers of a source with random access are kept."""
 
     name = "shuffle"
+    parted = "evenly"
     traits = Traits(reorders=True)
 
     def __post_init__(self) -> None:
@@ -80,6 +83,10 @@ class Shuffle(Op):
     def hoistable(self) -> bool:
         return self.bytes is None  # how many rows fit a number of bytes changes in a map
 
+    @property
+    def shape(self) -> str:
+        return f"{self.name}{' numbered' if self.numbered else ''}{' indexed' if self.indexed else ''}"
+
     def with_carried_numbers(self) -> Shuffle:
         return replace(self, numbered=True)
 
@@ -102,11 +109,16 @@ class Shuffle(Op):
 
 
 class RunningShuffle(Running):
-    """Keeps rows in slots."""
+    """Keeps rows in slots.
+
+    A state has none of them. It says where the input stood before the oldest row that is held, and which
+    rows are held is computed again: so it is small, and to go on means to fill the slots once more.
+    """
 
     def __init__(self, op: Shuffle, context: Context, key: int) -> None:
         self._context = context
-        self._upstream = context.input()
+        self._upstream = Trail(context.input(), lambda: self._reservoir.oldest())
+        self._known = 0  # bytes reserved to know which inputs are held
         self._reservoir = Reservoir(
             key,
             op.rows,
@@ -115,8 +127,14 @@ class RunningShuffle(Running):
             self._pull,
             context.rows_for,
             numbered=op.numbered,
+            room=self._room,
         )
         self._largest = 0
+
+    def _room(self, size: int) -> bool:
+        granted = self._context.account.request(size)
+        self._known += size if granted else 0
+        return granted
 
     def _pull(self, rows: int) -> Block | None:
         block = self._upstream.pull(rows)
@@ -128,14 +146,48 @@ class RunningShuffle(Running):
         return block
 
     def pull(self, rows: int) -> Block | None:
+        if self._reservoir.rests and self._reservoir.known:
+            self._context.track.take(self.state)
         return self._reservoir.pull(rows)
+
+    def state(self) -> Any:
+        mark = self._upstream.before(self._reservoir.oldest())
+        return {"from": said(mark), "slots": self._reservoir.state()}
+
+    def restore(self, state: Any) -> None:
+        slots, inputs = self._reservoir.restore(state["slots"])
+        order = np.argsort(inputs)
+        slots, inputs = slots[order], inputs[order]
+        source, end = self._upstream, state["slots"]["entered"]
+        source.go_back(mark_of(state["from"]))
+        rows = 1
+        while source.element < end:
+            first, first_row = source.element, source.rows
+            try:
+                block = self._pull(min(rows, end - first))
+            except ElementError as error:
+                for slot in slots[inputs == first].tolist():
+                    self._reservoir.refill_failed(slot, error)
+                continue
+            if block is None:
+                raise ArgumentError(
+                    f"{self._context.where}: expected the input to be as it was when the state was taken, "
+                    f"but it ends after {first} elements, of {end}. Begin anew: ds.iterate()."
+                )
+            here = slice(*np.searchsorted(inputs, [first, source.element]))
+            self._reservoir.refill(slots[here], block, inputs[here] - first, first_row)
+            rows = min(2 * rows, self._context.rows_for(block.nbytes // block.rows))
 
     def close(self) -> None:
         self._reservoir.close()
+        known, self._known = self._known, 0
+        self._context.account.release(known)
 
 
 class RunningIndexShuffle(Running):
     """Keeps row numbers, and gathers rows when they come out."""
+
+    exact = True
 
     def __init__(self, op: Shuffle, context: Context, key: int) -> None:
         self._upstream = context.input()
@@ -148,6 +200,7 @@ class RunningIndexShuffle(Running):
         row_bytes = None if spec is None else spec.row_bytes
         self._most = 1 if row_bytes is None else context.rows_for(row_bytes)
         self._ahead_most = max(1, min(AHEAD, context.block_bytes // NUMBER_BYTES))
+        self._slots = op.rows or 0
         self._order: Drain | Reservoir
         if op.rows is None or op.rows >= self._size:
             self._order = Drain(key, self._size)
@@ -157,6 +210,21 @@ class RunningIndexShuffle(Running):
                 key, op.rows, None, store, self._next_numbers, lambda _: self._ahead_most, start_at=FIRST
             )
         self._ahead: Index = np.zeros(0, np.int64)
+        self._given = 0
+
+    def state(self) -> Any:
+        return {"given": self._given}
+
+    def restore(self, state: Any) -> None:
+        self._given = self._at = given = state["given"]
+        if isinstance(self._order, Reservoir):
+            self._at = min(given + self._slots, self._size)
+            drained = max(0, given + self._slots - self._size)
+            entered = {"entered": self._at, "drained": drained if self._at == self._size else None}
+            slots, numbers = self._order.restore(entered)
+            narrow = np.int32 if self._size < 1 << 31 else np.int64
+            block = Block(LEAF, [DenseColumn(numbers.astype(narrow))], len(numbers))
+            self._order.refill(slots, block, np.arange(len(slots)), 0)
 
     def _next_numbers(self, rows: int) -> Block | None:
         first, last = self._at, min(self._at + rows, self._size)
@@ -174,10 +242,12 @@ class RunningIndexShuffle(Running):
             block = self._upstream.gather(index)
         except ElementError:
             self._ahead = np.concatenate([index[1:], self._ahead])
+            self._given += 1
             raise
         if block.rows < len(index):  # what follows is large, or fails
             self._ahead = np.concatenate([index[block.rows :], self._ahead])
             index = index[: block.rows]
+        self._given += block.rows
         if any(map(is_locked, block.columns)):
             # Rows that happen to lie in a row come as a view: as all others, they are to be a copy.
             block = block.take(np.arange(block.rows), self._empty)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -46,6 +47,8 @@ class RunningSkip(Running):
     would fail: it is counted.
     """
 
+    exact = True
+
     def __init__(self, op: Skip, context: Context) -> None:
         self._context = context
         self._upstream = context.input()
@@ -69,6 +72,15 @@ class RunningSkip(Running):
             self._ask = max(1, min(2 * self._ask, most))
             del passed  # its memory is free for the next one
         return self._upstream.pull(rows)
+
+    def state(self) -> Any:
+        return {"input": self._upstream.state(), "left": self._left, "at": self._at, "ended": self._ended}
+
+    def restore(self, state: Any) -> None:
+        self._upstream.restore(state["input"])
+        self._left = state["left"]
+        self._at = state["at"]
+        self._ended = state["ended"]
 
     def _from_middle(self, rows: int) -> Block | None:
         first, last = self._at, min(self._at + rows, self._upstream.size)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from penstock.blocks.block import Block
 from penstock.blocks.spec import Spec
@@ -39,6 +40,7 @@ class Snapshot(Op):
     """The one mutable thing: what this process has looked at already."""
 
     name = "snapshot"
+    tuning = frozenset({"directory"})
 
     def start(self, context: Context) -> Running:
         folder = Path(self.directory)
@@ -47,7 +49,7 @@ class Snapshot(Op):
             lock = FolderLock.of(folder)
             if lock is None:
                 context.note(BUSY)
-                return context.input()
+                return RunningInput(context)
             try:
                 found = self._usable(load_manifest(folder))  # another run may just have completed it
                 if found is None:
@@ -56,7 +58,7 @@ class Snapshot(Op):
                 lock.close()
                 raise
             lock.close()
-        return RunningLoad(self.directory, found, self.checked, context, verify=True, remedy=self._remedy())
+        return RunningStored(self.directory, found, self.checked, context, verify=True, remedy=self._remedy())
 
     def _usable(self, manifest: SavedManifest | None) -> SavedManifest | None:
         """A manifest that is complete; `ArgumentError` where the pipeline or a file it reads was another."""
@@ -91,8 +93,45 @@ class Snapshot(Op):
         return self.inputs[0].cardinality
 
 
+class RunningStored(RunningLoad):
+    """Reads the snapshot, also on from where another run has passed the elements of the input on."""
+
+    def state(self) -> Any:
+        return {"given": self.given, "stored": super().state(), "input": None}
+
+    def restore(self, state: Any) -> None:
+        if state["stored"] is None:
+            self.skip(state["given"])
+        else:
+            super().restore(state["stored"])
+
+
+class RunningInput(Running):
+    """Passes the elements of the input on."""
+
+    exact = True
+
+    def __init__(self, context: Context) -> None:
+        self._upstream = context.input()
+        self._given = 0
+
+    def pull(self, rows: int) -> Block | None:
+        block = self._upstream.pull(rows)
+        self._given += 0 if block is None else block.rows
+        return block
+
+    def state(self) -> Any:
+        return {"given": self._given, "stored": None, "input": self._upstream.state()}
+
+    def restore(self, state: Any) -> None:
+        self._given = state["given"]
+        self._upstream.restore(state["input"] or {"skip": self._given})
+
+
 class RunningSnapshot(Running):
     """Writes what passes; complete when the input ends, and gone if it does not get there."""
+
+    exact = True
 
     def __init__(self, op: Snapshot, context: Context, lock: FolderLock) -> None:
         self._op = op
@@ -100,6 +139,8 @@ class RunningSnapshot(Running):
         self._lock = lock
         self._folder = Path(op.directory)
         self._ended = False
+        self._given = 0
+        self._again = 0  # so many elements are only written: they were handed on before
         check_own(self._folder, load_manifest(self._folder), op.fail("").rstrip(": "))
         remove_files(self._folder, set())
         above = op.inputs[0]
@@ -116,7 +157,27 @@ class RunningSnapshot(Running):
             self._drop()
             raise
 
+    def state(self) -> Any:
+        return {"given": self._given, "stored": None, "input": self._upstream.state()}
+
+    def restore(self, state: Any) -> None:
+        self._given = state["given"]
+        if state["input"] is None:
+            self._again = self._given
+        else:
+            self._upstream.restore(state["input"])
+            self._context.note("writes no snapshot, because it goes on in the middle")
+            self._drop()
+
     def pull(self, rows: int) -> Block | None:
+        while self._again:
+            block = self._pull(min(rows, self._again))
+            self._again -= self._again if block is None else block.rows
+        block = self._pull(rows)
+        self._given += 0 if block is None else block.rows
+        return block
+
+    def _pull(self, rows: int) -> Block | None:
         if self._ended:
             return None
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from penstock.blocks.block import Block
 from penstock.blocks.spec import Spec
@@ -38,6 +39,8 @@ class Take(Op):
 class RunningTake(Running):
     """Asks for no more than is left; an element that fails is not counted."""
 
+    exact = True
+
     def __init__(self, op: Take, context: Context) -> None:
         self._upstream = context.input()
         self._counts = op.count >= 0
@@ -52,3 +55,10 @@ class RunningTake(Running):
         block = self._upstream.pull(min(rows, self._left))
         self._left = 0 if block is None else self._left - block.rows
         return block
+
+    def state(self) -> Any:
+        return {"input": self._upstream.state(), "left": self._left}
+
+    def restore(self, state: Any) -> None:
+        self._upstream.restore(state["input"])
+        self._left = state["left"]

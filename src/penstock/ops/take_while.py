@@ -41,6 +41,7 @@ class RunningTakeWhile(Running):
     """Cuts the stream at the first no; what fails behind it is not seen any more."""
 
     def __init__(self, op: TakeWhile, context: Context) -> None:
+        self._context = context
         self._upstream = context.input()
         self._predicate = Predicate(op.predicate, op, context)
         self._error: ElementError | None = None
@@ -54,6 +55,7 @@ class RunningTakeWhile(Running):
                 raise error
             block, self._rest = self._rest, None
             if block is None:
+                self._context.track.take(self.state)
                 block = self._upstream.pull(rows)
             if block is None:
                 self._ended = True
@@ -74,6 +76,13 @@ class RunningTakeWhile(Running):
         elif used < block.rows:
             self._rest = block.slice(used, block.rows)
         return block.slice(0, len(answers)) if len(answers) else None
+
+    def state(self) -> Any:
+        return {"input": self._upstream.state(), "seen": self._predicate.seen}
+
+    def restore(self, state: Any) -> None:
+        self._upstream.restore(state["input"])
+        self._predicate.seen = state["seen"]
 
     def close(self) -> None:
         self._rest = self._error = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +62,8 @@ class TFRecords(FilesOp):
 class RunningRecords(Running):
     """Reads one file after another; or rows by their numbers, if the files have an index."""
 
+    exact = True
+
     def __init__(self, op: TFRecords, context: Context) -> None:
         self._op = op
         self._context = context
@@ -70,6 +73,12 @@ class RunningRecords(Running):
 
     def pull(self, rows: int) -> Block | None:
         return self._files.pull(rows)
+
+    def state(self) -> Any:
+        return self._files.state()
+
+    def restore(self, state: Any) -> None:
+        self._files.restore(state)
 
     @property
     def size(self) -> int:

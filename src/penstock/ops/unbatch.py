@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,7 @@ from penstock.blocks.spec import Spec, TensorSpec
 from penstock.errors import ArgumentError, DataError, ElementError
 from penstock.graph.op import INFINITE, UNKNOWN, Op
 from penstock.graph.running import Context, Running
+from penstock.graph.track import Track
 from penstock.kernels.spans import offsets_of
 
 NO_AXIS = -1
@@ -25,6 +27,7 @@ class Unbatch(Op):
     """The rows of every element along the first axis of its leaves."""
 
     name = "unbatch"
+    parted = "each"
 
     def __post_init__(self) -> None:
         check_batches(self, self.inputs[0].spec)
@@ -77,7 +80,9 @@ def batch_size(spec: Spec | None) -> int | None:
 class RunningUnbatch(Running):
     """Takes blocks of batches apart: dense columns by a reshape, without a copy."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, track: Track | None = None) -> None:
+        """With a `track` of its own it is a part of another op."""
+        self._track = track or context.track
         self._label, self._where = context.label, context.where
         self._upstream = context.input()
         self._rest: Block | None = None
@@ -97,6 +102,7 @@ class RunningUnbatch(Running):
                 raise error
             block, self._batches = self._batches, None
             if block is None:
+                self._track.take(self.state)
                 block = self._upstream.pull(max(1, rows // self._size))
             if block is None:
                 return None
@@ -128,6 +134,13 @@ class RunningUnbatch(Running):
             found = {f"element{path}": size for path, size in zip(paths, sizes, strict=True)}
             why = f"expected first axes of one length, got {found}"
         return DataError(f"{self._where}: {why} in element {number}.", op=self._label, number=number)
+
+    def state(self) -> Any:
+        return {"input": self._upstream.state(), "seen": self._seen}
+
+    def restore(self, state: Any) -> None:
+        self._upstream.restore(state["input"])
+        self._seen = state["seen"]
 
     def close(self) -> None:
         self._rest = self._batches = self._error = None

@@ -15,7 +15,7 @@ from penstock.blocks.spec import Spec
 from penstock.errors import BudgetError, DataError, ElementError
 from penstock.graph.op import UNKNOWN, Op
 from penstock.graph.running import Context, Running
-from penstock.memory.ledger import Account
+from penstock.memory.account import Account
 from penstock.memory.sizes import show_bytes
 
 LONG = 64
@@ -42,6 +42,8 @@ class Unique(Op):
 
 class RunningUnique(Running):
     """Keeps what it has seen: numbers as sorted arrays, anything else as keys in a set."""
+
+    replays = "what it has seen may be larger than a state"
 
     def __init__(self, op: Unique, context: Context) -> None:
         self._context = context
@@ -104,6 +106,12 @@ class RunningUnique(Running):
             if new:
                 fresh.append(row)
         return np.array(fresh, np.int64)
+
+    def state(self) -> Any:
+        return {"input": self._upstream.state()}
+
+    def restore(self, state: Any) -> None:
+        self._upstream.restore(state["input"])
 
     def close(self) -> None:
         self._numbers = self._keys = self._rest = self._error = None

@@ -24,6 +24,7 @@ class Web(FilesOp):
     """What the elements of one run have; made anew when it starts."""
 
     name = "WebDataset"
+    first_decides = True
 
     def __post_init__(self) -> None:
         super().__post_init__()

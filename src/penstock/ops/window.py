@@ -11,12 +11,16 @@ from penstock.blocks.block import Block
 from penstock.blocks.columns import ObjectColumn
 from penstock.blocks.spec import DatasetSpec, Spec
 from penstock.blocks.structure import Structure
+from penstock.errors import ElementError
 from penstock.graph import checks
 from penstock.graph.op import INFINITE, UNKNOWN, Op
 from penstock.graph.running import Context, Running
+from penstock.graph.track import advanced
 from penstock.memory.rowlog import RowLog
+from penstock.ops.parts.dropped import let_go
 from penstock.ops.parts.kept_rows import Holds, Kept, KeptRows, Wrap
 from penstock.ops.parts.measured import Measured
+from penstock.ops.parts.trail import Mark, Trail
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -69,10 +73,13 @@ class Window(Op):
 class RunningWindow(Running):
     """Keeps each row once, however many windows it is in, and as long as one of them is alive."""
 
+    exact = True
+
     def __init__(self, op: Window, context: Context) -> None:
         self._op = op
         self._context = context
-        self._upstream = Measured(context.input(), context)
+        self._trail = Trail(context.input(), lambda: self._place())
+        self._upstream = Measured(self._trail, context)
         self._log = RowLog(context.account, context.scratch, context.empty, context.note)
         self._kept = Kept(self._log, f"{context.label} at {op.site}")
         self._holds = Holds()
@@ -80,6 +87,35 @@ class RunningWindow(Running):
         self._next = 0
         """The number in the log of the row that the next window begins with."""
         self._ended = False
+        self._failed: list[int] = []
+        """For every element that failed, the rows in the log before it."""
+
+    def _place(self) -> int:
+        """Which element of the input the row is that the next window begins with."""
+        self._failed = [rows for rows in self._failed if rows > self._next]
+        return self._trail.element - max(self._log.rows - self._next, 0) - len(self._failed)
+
+    def state(self) -> Any:
+        place = self._place()
+        mark = self._trail.before(place)
+        return {
+            "input": advanced(mark.state, place - mark.element),
+            "elements": self._trail.element - place,
+            "gap": max(self._next - self._log.rows, 0),
+            "ended": self._ended,
+        }
+
+    def restore(self, state: Any) -> None:
+        self._trail.go_back(Mark(0, 0, state["input"], None))
+        while (left := state["elements"] - self._trail.element) and not self._ended:
+            try:
+                block = self._pull(left)
+            except ElementError as error:
+                let_go(error)
+            else:
+                if block is not None:
+                    self._log.append(block)
+        self._next, self._ended = state["gap"], state["ended"]
 
     def pull(self, rows: int) -> Block | None:
         op, made = self._op, 0
@@ -111,7 +147,11 @@ class RunningWindow(Running):
                 self._log.append(block)
 
     def _pull(self, rows: int) -> Block | None:
-        block = self._upstream.pull(rows)
+        try:
+            block = self._upstream.pull(rows)
+        except ElementError:
+            self._failed.append(self._log.rows)
+            raise
         if block is None:
             self._ended = True
         else:

@@ -13,6 +13,7 @@ from penstock.errors import ArgumentTypeError, ElementError
 from penstock.graph.op import INFINITE, UNKNOWN, Op
 from penstock.graph.running import Context, Input, Pipeline, Running
 from penstock.graph.site import user_site
+from penstock.graph.track import State, Track
 from penstock.ops.parts.dropped import let_go
 
 
@@ -95,10 +96,23 @@ class Lane:
         self.block: Block | None = None
         self.error: ElementError | None = None
         self.ended = False
+        self._track = Track()
+
+    def state(self) -> State:
+        """Where the input stood before the row, or the error, at hand."""
+        return self.upstream.state() if self._track.at is None else self._track.ahead()
+
+    def restore(self, state: State) -> None:
+        """Go to where another one stood."""
+        self.upstream.restore(state)
+        self._track.stand(state)
 
     def fill(self, rows: int) -> int:
         """Have something at hand; how many rows there are before an end or an error."""
         if self.block is None and self.error is None and not self.ended:
+            if self._track.at is None:
+                self._track.stand(self.upstream.state())
+            self._track.take(self.upstream.state)
             try:
                 self.block = self.upstream.pull(rows)
                 self.ended = self.block is None
@@ -111,15 +125,18 @@ class Lane:
         block = self.block
         assert block is not None
         self.block = block.slice(rows, block.rows) if rows < block.rows else None
+        self._track.passed(rows)
         return block.slice(0, rows)
 
     def drop(self, *, unless: ElementError) -> None:
         """Pass over one element, to stay in step with another lane that failed with `unless`."""
         if self.error is None:
             self.cut(1)
-        elif self.error is not unless:
+            return
+        if self.error is not unless:
             let_go(self.error)
         self.error = None
+        self._track.passed(1)
 
 
 class RunningZip(Running):
@@ -127,6 +144,8 @@ class RunningZip(Running):
 
     An element that fails in one input takes along its neighbours in the others.
     """
+
+    exact = True
 
     def __init__(self, op: Zip, context: Context) -> None:
         self._nest = op.nest
@@ -149,6 +168,19 @@ class RunningZip(Running):
         blocks = [lane.cut(rows) for lane in self._lanes]
         columns = [column for block in blocks for column in block.columns]
         return Block(self._filled(blocks), columns, rows)
+
+    def state(self) -> Any:
+        return {
+            "inputs": [lane.state() for lane in self._lanes],
+            "ended": all(lane.ended for lane in self._lanes),
+        }
+
+    def restore(self, state: Any) -> None:
+        if state["ended"]:
+            self.close()
+            return
+        for lane, where in zip(self._lanes, state["inputs"], strict=True):
+            lane.restore(where)
 
     def _filled(self, blocks: Sequence[Block]) -> Structure:
         structures = [block.structure for block in blocks]

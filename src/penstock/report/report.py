@@ -11,6 +11,16 @@ from penstock.report.table import counted, table
 
 
 @dataclass(frozen=True)
+class Chosen:
+    """A number that was found while the run went on."""
+
+    what: str
+    """Such as `calls at once`."""
+    value: int
+    why: str
+
+
+@dataclass(frozen=True)
 class OpReport:
     """One op of a run."""
 
@@ -26,6 +36,8 @@ class OpReport:
     seconds: float
     """Time in the op itself, without its inputs."""
     notes: tuple[str, ...] = ()
+    chosen: tuple[Chosen, ...] = ()
+    """What was chosen for it while it ran, and why."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +89,7 @@ class Report:
         for op in self.ops:
             if op.failed:
                 lines.append(f"{op.name}: {counted(op.failed)} failed")
+            lines += [f"{op.name}: {each.value:,} {each.what}: {each.why}" for each in op.chosen]
             lines += [f"{op.name}: {note}" for note in op.notes]
         return "\n".join(lines)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -54,6 +55,8 @@ class FromMiddle(Op):
 class RunningFromMiddle(Running):
     """Gathers the rows in order; each has the number that it has in the whole."""
 
+    replays = "what is written is read from its first row on"
+
     def __init__(self, source: Running, count: int) -> None:
         self._source = source
         self._at = count
@@ -80,6 +83,12 @@ class RunningFromMiddle(Running):
                 return None
             self._left -= passed.rows
         return self._source.pull(rows)
+
+    def state(self) -> Any:
+        return None
+
+    def restore(self, state: Any) -> None:
+        assert state is None, "it begins at its beginning"
 
     def close(self) -> None:
         self._source.close()

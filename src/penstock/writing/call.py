@@ -9,12 +9,12 @@ from penstock.graph.fingerprint import digest_of
 from penstock.graph.running import Pipeline
 from penstock.graph.site import user_site
 from penstock.io.stores.watched import watched
-from penstock.memory.budget import resolve_budget
+from penstock.memory.budget import Memory, resolve_budget
 from penstock.writing.folder import folder_of
 from penstock.writing.layout import layout_of
 from penstock.writing.manifest import Manifest
 from penstock.writing.packing import compression_of
-from penstock.writing.tfrecord import Writing
+from penstock.writing.tfrecord import Fill, Writing
 from penstock.writing.written import Written
 
 
@@ -26,8 +26,9 @@ def write_tfrecord(
     compression: str | None,
     shard_bytes: int | str | None,
     overwrite: bool,
-    memory: int | str | None,
+    memory: Memory | None,
     seed: int | None,
+    fill: Fill | None = None,
 ) -> Written:
     """Write a dataset, once its arguments have been checked."""
     op, options, call = pipeline.op, pipeline._options, "write_tfrecord"
@@ -47,4 +48,5 @@ def write_tfrecord(
         folder=folder,
         wanted=Manifest(digest_of(op), seed or 0, packed, layout, watched(op)),
         overwrite=overwrite,
+        fill=fill,
     ).run()

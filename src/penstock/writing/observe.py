@@ -39,8 +39,16 @@ class Observed:
         if block.structure.is_leaf:
             return
         for name, column in zip(block.structure.keys, block.columns, strict=True):
-            found, known = _feature(column), self._features.get(name)
-            self._features[name] = found if known is None else _common(known, found)
+            self._add(name, _feature(column))
+
+    def add(self, features: dict[str, Feature] | None) -> None:
+        """Add what another one has seen."""
+        for name, found in (features or {}).items():
+            self._add(name, found)
+
+    def _add(self, name: str, found: Feature) -> None:
+        known = self._features.get(name)
+        self._features[name] = found if known is None else _common(known, found)
 
 
 def _feature(column: Column) -> Feature:
@@ -150,3 +158,9 @@ class RunningObserve(Running):
                 self._checked = block.structure
             self._observed.look(block)
         return block
+
+    def state(self) -> Any:
+        return {"input": self._upstream.state()}
+
+    def restore(self, state: Any) -> None:
+        self._upstream.restore(state["input"])

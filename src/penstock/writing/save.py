@@ -18,6 +18,7 @@ from penstock.io.formats.saved_manifest import COMPLETE, SavedManifest, differen
 from penstock.io.formats.saved_structure import NotSaved
 from penstock.io.stores.watched import change, present
 from penstock.io.stores.writing import BUFFER
+from penstock.memory.shared import Budget
 from penstock.ops.prefetch import Prefetch
 from penstock.options import Options
 from penstock.writing.behind import behind
@@ -32,7 +33,7 @@ class Saving:
 
     op: Op
     options: Options
-    budget: int
+    budget: Budget
     folder: Path
     wanted: SavedManifest
     shard_bytes: int
@@ -104,7 +105,7 @@ class Saving:
         try:
             # The pipeline runs on a thread of its own, while this one sums and writes.
             op = Prefetch(inputs=(behind(self.op, manifest.rows),), buffer_size=AUTOTUNE)
-            plan = plan_of(op, self.options, self.budget)
+            plan = plan_of(op, self.options, self.budget.total)
             writer = SavedWriter(
                 self.folder,
                 manifest,

@@ -13,7 +13,7 @@ from penstock.graph.site import user_site
 from penstock.io.formats.saved_folder import SHARD_BYTES
 from penstock.io.formats.saved_manifest import SavedManifest, new_token
 from penstock.io.stores.watched import watched
-from penstock.memory.budget import resolve_budget
+from penstock.memory.budget import Memory, resolve_budget
 from penstock.ops.parts.saved_arguments import directory_of
 from penstock.options import parse_bytes
 from penstock.writing.save import Saving
@@ -26,7 +26,7 @@ def save(
     *,
     shard_bytes: int | str | None,
     overwrite: bool,
-    memory: int | str | None,
+    memory: Memory | None,
     seed: int | None,
 ) -> Written:
     """Save a dataset."""

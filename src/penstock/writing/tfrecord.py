@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -21,6 +21,7 @@ from penstock.graph.passes import plan_of
 from penstock.graph.site import user_site
 from penstock.io.stores.watched import change, present
 from penstock.io.stores.writing import BUFFER
+from penstock.memory.shared import Budget
 from penstock.ops.map import Map
 from penstock.ops.prefetch import Prefetch
 from penstock.options import Options
@@ -39,6 +40,9 @@ RECORD = TensorSpec((), BYTES)
 SHARE = 8
 """One part in so many of the budget may be pieces that are being compressed."""
 
+Fill = Callable[["Writing", Manifest, set[int], bool], Manifest]
+"""Writes the shards that the manifest lacks, and those of some numbers; given whether it is a new one."""
+
 
 @dataclass(frozen=True)
 class Writing:
@@ -46,10 +50,12 @@ class Writing:
 
     op: Op
     options: Options
-    budget: int
+    budget: Budget
     folder: Path
     wanted: Manifest
     overwrite: bool
+    fill: Fill | None = None
+    """Who writes the shards that are not there, if not this process alone."""
 
     def __post_init__(self) -> None:
         if self.op.spec is not None:
@@ -62,7 +68,8 @@ class Writing:
             manifest, fresh = self._prepared()
             bad = {i for i, shard in enumerate(manifest.shards) if not is_whole(self.folder, shard)}
             if manifest.state != COMPLETE or bad:
-                manifest = self._filled(manifest, bad, fresh)
+                fill = self.fill or Writing._filled
+                manifest = fill(self, manifest, bad, fresh)
         return Written(
             directory=str(self.folder),
             shards=tuple(str(self.folder / shard.name) for shard in manifest.shards),
@@ -130,7 +137,7 @@ class Writing:
             op = Observe(inputs=(op,), observed=observed).named("write_tfrecord")
             op = Map(inputs=(op,), function=record_of, num_parallel_calls=AUTOTUNE).named("serialize_example")
         op = Prefetch(inputs=(op,), buffer_size=AUTOTUNE)
-        plan = plan_of(op, self.options, self.budget)
+        plan = plan_of(op, self.options, self.budget.total)
         return Run(plan, self.budget, seed=self.wanted.seed, epoch=0)
 
     def _write(self, run: Run, shards: Shards) -> None:
@@ -143,7 +150,7 @@ class Writing:
                     shards.end()
                     return
                 rows = block.rows
-                for taken in shards.take(_records(block)):
+                for taken in shards.take(records_of(block)):
                     progress.tell(shards.number, done + taken, shards.written)
                 done += rows
                 del block  # its memory is free for the next one
@@ -151,7 +158,8 @@ class Writing:
             progress.end()
 
 
-def _records(block: Block) -> BytesColumn:
+def records_of(block: Block) -> BytesColumn:
+    """The records of a block of them."""
     column = block.columns[0]
     if not isinstance(column, BytesColumn):
         column = column_of(list(column.items()))

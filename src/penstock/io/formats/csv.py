@@ -83,6 +83,9 @@ class CsvReader(PiecewiseReader):
         rows = max(LEAST_ROWS, self.piece // (SHARE * len(form.columns)))
         self._found = Found(len(form.columns), rows, context.empty)
 
+    def go_on(self) -> None:
+        self._header = False
+
     def parse(self, data: Bytes, last: bool) -> tuple[int, list[Block | DataError]]:
         form, found = self._form, self._found
         places = self._places, self._beyond

@@ -35,6 +35,9 @@ class FixedLengthReader(PiecewiseReader):
         # Where the length of the file is known, it is looked at before any record is.
         self._size = stream.stored.size if isinstance(stream, Plain) else None
 
+    def go_on(self) -> None:
+        self._skip, self._size = 0, None
+
     def parse(self, data: Bytes, last: bool) -> tuple[int, list[Block | DataError]]:
         size, self._size = self._size, None
         if size is not None:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.errors import StoreError
-from penstock.memory.ledger import Account
+from penstock.memory.account import Account
 
 EXTENSIONS = (".bmp", ".gif", ".jpeg", ".jpg", ".png", ".webp")
 """What the names of pictures end in, in small or large letters."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import deque
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +48,7 @@ class PiecewiseReader(Reader):
         self._ready: deque[Block | DataError] = deque()
         self._complete = False
         self._ended = False
+        self._line = 0
 
     @abstractmethod
     def parse(self, data: Bytes, last: bool) -> tuple[int, list[Block | DataError]]:
@@ -118,6 +120,19 @@ class PiecewiseReader(Reader):
             return
         self._stop += count
         self._complete = count == 0  # fewer than asked may also come before damaged ones
+
+    def state(self) -> Any:
+        if self._ready or self._ended or not self._stream.seekable:
+            return None
+        return {"offset": self.base, "line": self._line}
+
+    def restore(self, state: Any) -> None:
+        self.base, self._line = state["offset"], state["line"]
+        self._stream.seek(self.base)
+        self.go_on()
+
+    def go_on(self) -> None:
+        """Have `parse` called with what follows other elements."""
 
     def wrong(self, what: str, offset: int, line: int | None = None) -> DataError:
         """An error about what is `offset` bytes into the file, unpacked."""

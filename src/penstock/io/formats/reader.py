@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import Any
 
 from penstock.blocks.block import Block
 
@@ -18,6 +19,14 @@ class Reader(ABC):
     @abstractmethod
     def pull(self, rows: int) -> Block | None:
         """From one up to `rows` rows, never more; None at the end, and then always None."""
+
+    def state(self) -> Any:
+        """Where in the file it stands, between two pulls; None if that cannot be told, or not now."""
+        return None
+
+    def restore(self, state: Any) -> None:
+        """Go to where another reader of the file was; called once, before the first pull."""
+        raise NotImplementedError(f"{type(self).__name__} begins at the beginning ({state})")
 
     @abstractmethod
     def close(self) -> None:

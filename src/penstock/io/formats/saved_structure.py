@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.lib import format as npy_format
 
+from penstock.blocks.extended import extended, is_extended, looks_extended
 from penstock.blocks.spec import BYTES, OBJECT, TEXT, Spec, TensorSpec
 from penstock.blocks.structure import LEAF, Structure
 
@@ -26,6 +27,8 @@ def said_of_dtype(dtype: np.dtype[Any]) -> str:
     for word, strings in STRINGS.items():
         if dtype == strings:
             return word
+    if is_extended(dtype):
+        return dtype.name
     said = repr(npy_format.dtype_to_descr(dtype)) if not dtype.hasobject else "object"
     if dtype.hasobject or dtype_of(said) != dtype:
         raise NotSaved(f"a leaf has the dtype {dtype}, which cannot be saved. Map it to one of NumPy's own")
@@ -36,6 +39,8 @@ def dtype_of(said: str) -> np.dtype[Any]:
     """The dtype of these words; ValueError if there is none."""
     if said in STRINGS:
         return STRINGS[said]
+    if looks_extended(said):
+        return extended(said)
     try:
         dtype: np.dtype[Any] = np.dtype(npy_format.descr_to_dtype(ast.literal_eval(said)))
     except (SyntaxError, TypeError, IndexError, MemoryError, RecursionError) as error:

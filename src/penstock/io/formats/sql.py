@@ -21,7 +21,7 @@ from penstock.graph.running import Context
 from penstock.io.formats.reader import Reader
 from penstock.io.formats.sql_connection import Connect, connect, shown
 from penstock.io.formats.sql_queries import Query, start_query
-from penstock.memory.ledger import fewer
+from penstock.memory.account import fewer
 
 if TYPE_CHECKING:
     from penstock.io.formats.sql_rows import Rows, Table

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -83,6 +85,15 @@ class TFRecordReader(Reader):
                 raise self._last(self._wrong_length())
             self._read(size)
         return None
+
+    def state(self) -> Any:
+        if self._ended or not self._stream.seekable:
+            return None
+        return {"offset": self._base + self._at, "row": self._row}
+
+    def restore(self, state: Any) -> None:
+        self._base, self._row = state["offset"], state["row"]
+        self._stream.seek(self._base)
 
     def _block(self, bounds: NDArray[np.int64], rows: int) -> Block:
         first, self._place = self._place, int(bounds[-1])

@@ -26,6 +26,13 @@ class Stream(ABC):
     stored: Stored
     """The file, which `close` closes."""
 
+    seekable = False
+    """Whether it can be read from any place on."""
+
+    def seek(self, offset: int) -> None:
+        """Go to a byte of the file, if it is `seekable`."""
+        raise NotImplementedError(f"no place of a compressed file can be gone to ({offset})")
+
     @abstractmethod
     def read_into(self, out: memoryview) -> int:
         """Fill `out` with the next bytes; how many there were, fewer only at the end.
@@ -60,9 +67,14 @@ def stream_of(stored: Stored, compression: str | None, context: Context) -> Stre
 class Plain(Stream):
     """A file that is not compressed."""
 
+    seekable = True
+
     def __init__(self, stored: Stored) -> None:
         self.stored = stored
         self._at = 0
+
+    def seek(self, offset: int) -> None:
+        self._at = offset
 
     def read_into(self, out: memoryview) -> int:
         count = self.stored.read_into(self._at, out)

@@ -78,6 +78,17 @@ def _copy(typing: Any, to: Any, source: Any, size: Any) -> Any:  # noqa: ARG001
     return types.void(types.int64, types.int64, types.int64), generate
 
 
+def _turn_word(typing: Any, to: Any, source: Any) -> Any:  # noqa: ARG001
+    """Copy eight bytes, the last one first."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:  # noqa: ARG001
+        word = builder.load(_pointer(builder, args[1], 64), align=1)
+        builder.store(builder.bswap(word), _pointer(builder, args[0], 64), align=1)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64), generate
+
+
 def _fetch(typing: Any, address: Any) -> Any:  # noqa: ARG001
     """Have the bytes at an address brought near: they are read soon. Any address will do."""
 
@@ -101,3 +112,4 @@ put_number: Any = intrinsic(_put_number)
 copy_word: Any = intrinsic(_copy_word)
 copy: Any = intrinsic(_copy)
 fetch: Any = intrinsic(_fetch)
+turn_word: Any = intrinsic(_turn_word)

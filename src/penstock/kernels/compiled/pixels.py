@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from penstock.kernels.compiled.memory import fetch
+from penstock.kernels.compiled.memory import fetch, turn_word
 from penstock.kernels.pixels import ADD, DIVIDE, MULTIPLY, SUBTRACT, SUBTRACTED
 
 AHEAD = 4
@@ -86,14 +86,18 @@ def _compute(source, row, part, codes, constants, out, i):  # type: ignore[no-un
 
 @njit(nogil=True, cache=True)
 def _mirror(row, axes, turned):  # type: ignore[no-untyped-def]
-    """A row with the middle one of its axes the other way round."""
+    """Bytes with the middle one of their axes the other way round."""
     outer, length, inner = np.uint64(axes[0]), np.uint64(axes[1]), np.uint64(axes[2])
-    one = np.uint64(1)
+    one, eight = np.uint64(1), np.uint64(8)
+    start, to = np.int64(row.ctypes.data), np.int64(turned.ctypes.data)
     for a in range(outer):
         base = a * length * inner
         if inner == one:
             last = base + length - one
-            for b in range(length):
+            words = length // eight * eight
+            for b in range(np.uint64(0), words, eight):
+                turn_word(to + np.int64(base + b), start + np.int64(last - b) - 7)
+            for b in range(words, length):
                 turned[base + b] = row[last - b]
         else:
             for b in range(length):

@@ -17,7 +17,7 @@ from penstock.kernels.spans import Empty
 def is_locked(column: Column) -> bool:
     """Whether the rows are read-only: views of the user's own arrays, or of a cache."""
     if isinstance(column, DenseColumn):
-        return not column.array.flags.writeable
+        return column.locked
     return isinstance(column, RaggedColumn) and not column.values.flags.writeable
 
 

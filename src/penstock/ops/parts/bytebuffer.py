@@ -11,6 +11,7 @@ from penstock.blocks.block import Block
 from penstock.blocks.columns import BytesColumn, Column, DenseColumn, RaggedColumn
 from penstock.kernels.bits import bits, counters
 from penstock.kernels.order import chain, draws
+from penstock.ops.parts.coded import coded, decoded
 
 Index = NDArray[np.int64]
 NOWHERE = np.zeros(0, np.int64)
@@ -63,6 +64,19 @@ class ByteBuffer:
         self._sizes.append(0)
         self.held += 1
         return slot
+
+    def state(self) -> dict[str, Any]:
+        """Plain data about what is held, but for the rows."""
+        sizes = self._sizes if self._uneven else None
+        return {"drawn": self._drawn, "row": self._row, "held": self.held, "sizes": _coded(sizes)}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Hold what another one held, the row of every place in the slot of that number."""
+        self._drawn, self._row, self.held = state["drawn"], state["row"], state["held"]
+        sizes = _decoded(state["sizes"])
+        if sizes is not None:
+            self._part_ways()
+            self._sizes, self._total = sizes.tolist(), int(sizes.sum())
 
     def _enter_even(self, rows: int, capacity: int) -> tuple[Index, Index, Index]:
         fill = min(rows, max(capacity - self.held, 0))
@@ -131,6 +145,14 @@ class ByteBuffer:
             self._random = bits(self._key, counters(self._drawn - at, AHEAD)).tolist()
         self._drawn += 1
         return self._random[at]
+
+
+def _coded(numbers: Any) -> str | None:
+    return None if numbers is None else coded(np.array(numbers, np.int64))
+
+
+def _decoded(text: str | None) -> Index | None:
+    return None if text is None else decoded(text)
 
 
 def payload(block: Block) -> Index:

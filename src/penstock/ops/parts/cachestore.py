@@ -67,6 +67,15 @@ class CacheStore:
         """About the bytes of one row."""
         return 1 if self._log is None else self._log.row_bytes
 
+    @property
+    def empty(self) -> bool:
+        """Whether nothing is stored."""
+        return not (self.rows or self.errors or self.complete)
+
+    def holds(self, epoch: int | None) -> bool:
+        """Whether what is stored is of that epoch; a file is of all."""
+        return self._file is not None or self.epoch == epoch
+
     def use_file(self, path: Path, fingerprint: list[tuple[str, str]], where: str) -> None:
         """Read from this file if it is there, and else write it when all rows have come."""
         with self.lock:

@@ -11,7 +11,11 @@ from penstock.blocks.columns import size_of
 from penstock.blocks.spec import dtype_name, spec_of
 from penstock.blocks.structure import structure_of
 from penstock.errors import ArgumentTypeError, DataError
-from penstock.memory.ledger import Account
+from penstock.memory.account import Account
+from penstock.ops.parts.coded import loaded_leaf, saved_leaf
+
+SAVED = 8 << 10
+"""Larger states are not saved: they are computed again."""
 
 
 class Carry:
@@ -44,6 +48,18 @@ class Carry:
         elif size < self._size:
             self._account.release(self._size - size)
         self._size = size
+
+    @property
+    def saved(self) -> list[Any] | None:
+        """The leaves of the state as plain data; None if they are too large for that, or of another kind."""
+        if self._size > SAVED:
+            return None
+        leaves = [saved_leaf(leaf) for leaf in self.structure.flatten(self.value)]
+        return None if None in leaves else leaves
+
+    def load(self, saved: list[Any]) -> None:
+        """Make what was saved the state."""
+        self.keep(self.structure.unflatten([loaded_leaf(leaf) for leaf in saved]))
 
     def drop(self) -> None:
         """Let go of the state."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from penstock.errors import BudgetError
 from penstock.graph.running import Context
-from penstock.memory.ledger import owner_of
+from penstock.memory.buffers import owner_of
 
 FEWER = (
     "Those are the arrays of all datasets that its function has returned and that are open at once: return "

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +14,11 @@ from penstock.blocks.spec import Spec, dtype_name
 from penstock.blocks.structure import Structure
 from penstock.errors import ArgumentTypeError, ElementError
 from penstock.graph.op import Op
-from penstock.graph.running import Context, Running
+from penstock.graph.running import Context, Input, Running
+from penstock.graph.track import State
 from penstock.ops.concatenate import leaf_order
 from penstock.ops.parts.feeds import Feed, merged
+from penstock.ops.parts.known import known_structure, said_structure
 
 Choices = NDArray[np.int64]
 
@@ -60,7 +64,9 @@ def order_of(op: Op, first: Structure, other: Structure, which: int) -> list[int
 class Aligned(Running):
     """An input whose columns come in the order of the first input's."""
 
-    def __init__(self, source: Running, op: Op, which: int, first: list[Structure]) -> None:
+    exact = True
+
+    def __init__(self, source: Input, op: Op, which: int, first: list[Structure]) -> None:
         self._source = source
         self._op = op
         self._which = which
@@ -77,6 +83,33 @@ class Aligned(Running):
         order = order_of(self._op, self._first[0], block.structure, self._which)
         return Block(self._first[0], [block.columns[i] for i in order], block.rows)
 
+    def state(self) -> State:
+        return self._source.state()
+
+    def restore(self, state: State) -> None:
+        self._source.restore(state)
+
+
+class Choosing(ABC):
+    """Where the choices come from."""
+
+    @abstractmethod
+    def next(self, rows: int) -> Choices | None:
+        """Some choices, about `rows` of them if each costs something; None at the end."""
+
+    @property
+    def rests(self) -> bool:
+        """Whether it holds nothing that it has not handed on."""
+        return True
+
+    @abstractmethod
+    def state(self) -> Any:
+        """Where it stands, when it `rests`."""
+
+    @abstractmethod
+    def restore(self, state: Any) -> None:
+        """Go to where another one stood."""
+
 
 class RunningDirected(Running):
     """Pulls from each input what the choices need of it, and puts the rows in their order.
@@ -89,16 +122,16 @@ class RunningDirected(Running):
         op: Op,
         context: Context,
         inputs: Sequence[int],
-        choose: Callable[[int], Choices | None],
+        choosing: Choosing,
         *,
         stop: bool,
     ) -> None:
         self._context = context
-        self._choose = choose
+        self._choosing = choosing
         self._stop = stop
         known = [above.spec for above in op.inputs]
-        first = [spec.structure for spec in known[:1] if spec is not None]
-        self._feeds = [Feed(Aligned(context.input(which), op, which, first)) for which in inputs]
+        self._first = [spec.structure for spec in known[:1] if spec is not None]
+        self._feeds = [Feed(Aligned(context.input(which), op, which, self._first)) for which in inputs]
         self._choices: Choices = np.zeros(0, np.int64)
         self._error: ElementError | None = None
         self._ended = not inputs
@@ -112,7 +145,9 @@ class RunningDirected(Running):
             if self._ended:
                 return None
             if not len(self._choices):
-                choices = self._choose(rows)
+                if self._choosing.rests:
+                    self._context.track.take(self.state)
+                choices = self._choosing.next(rows)
                 if choices is None:
                     self._ended = True
                     return None
@@ -121,6 +156,23 @@ class RunningDirected(Running):
             block = self._merge(rows) if len(self._choices) else None
             if block is not None:
                 return block
+
+    def state(self) -> Any:
+        return {
+            "choices": self._choosing.state(),
+            "inputs": [feed.state() for feed in self._feeds],
+            "ended": [feed.ended and not feed.rows for feed in self._feeds],
+            "structure": said_structure(self._first[0]) if self._first else None,
+        }
+
+    def restore(self, state: Any) -> None:
+        self._choosing.restore(state["choices"])
+        for feed, where, ended in zip(self._feeds, state["inputs"], state["ended"], strict=True):
+            feed.restore(where)
+            feed.ended = ended
+        first = known_structure(state["structure"])
+        if first is not None and not self._first:
+            self._first.append(first)
 
     def _pass_over(self) -> None:
         gone = [feed.ended and not feed.rows for feed in self._feeds]
@@ -143,7 +195,7 @@ class RunningDirected(Running):
             which[mine] = number
             starts[mine] = np.arange(feed.pick(len(mine)), feed.picked)
         if stopper is not None:
-            self._error, stopper.error = stopper.error, None
+            self._error = stopper.raised() if stopper.error is not None else None
             self._ended = self._error is None
         got = which >= 0
         if not got.any():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from penstock.blocks.block import Block
 from penstock.blocks.build import concat
 from penstock.errors import ElementError
 from penstock.graph.running import Running
+from penstock.graph.track import State, Track
 from penstock.kernels.spans import Empty, offsets_of
 from penstock.ops.parts.assembly import locked_like
 
@@ -27,6 +29,26 @@ class Feed:
         self.error: ElementError | None = None
         """What failed right after the rows at hand."""
         self.ended = False
+        self.opened: Any = None
+        """What its owner knows of how it was opened."""
+        self._track = Track()
+        self._track.stand(source.state())
+
+    def state(self) -> State:
+        """Where the input stood before the first row, or the error, that waits here; none may be picked."""
+        return self._track.ahead()
+
+    def restore(self, state: State) -> None:
+        """Go to where another one stood."""
+        self.source.restore(state)
+        self._track.stand(state)
+
+    def raised(self) -> ElementError:
+        """What failed after the rows at hand, which is then used up."""
+        error, self.error = self.error, None
+        assert error is not None
+        self._track.passed(1)
+        return error
 
     @property
     def ready(self) -> int:
@@ -36,6 +58,8 @@ class Feed:
     def fill(self, rows: int) -> int:
         """Have `rows` rows ready, unless the input ends or fails before; the bytes that came."""
         size = 0
+        if not self.rows and self.error is None and not self.ended:
+            self._track.take(self.source.state)
         while self.ready < rows and not self.ended and self.error is None:
             try:
                 block = self.source.pull(rows - self.ready)
@@ -60,6 +84,7 @@ class Feed:
         """The picked rows, which are then at hand no more."""
         out: list[Block] = []
         left = self.picked
+        self._track.passed(left)
         self.rows -= self.picked
         self.picked = 0
         while left:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import copy
 import errno
 import os
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -20,10 +19,12 @@ from penstock.graph import checks
 from penstock.graph.op import AUTOTUNE, UNKNOWN, Op
 from penstock.graph.running import Context, Input, Pipeline, Running
 from penstock.graph.site import user_site
+from penstock.graph.track import State, Track
 from penstock.io.formats.reader import Reader
 from penstock.io.stores.decompress import COMPRESSIONS
 from penstock.ops.from_tensor_slices import FromTensorSlices
 from penstock.ops.interleave import Interleave
+from penstock.ops.parts.dropped import let_go
 
 
 def names_of(filenames: Any, call: str) -> dict[str, Any]:
@@ -85,6 +86,12 @@ class FilesOp(Op):
     buffer_size: int | None = field(default=None, metadata={"fingerprint": False})
     """About how many bytes are read at a time; None for what suits a block."""
 
+    first_decides: ClassVar[bool] = False
+    """Whether the first element says what all others are like."""
+
+    parted = "each"
+    opens = True
+
     def __post_init__(self) -> None:
         if self.compression_type not in COMPRESSIONS:
             raise ArgumentError(
@@ -110,6 +117,12 @@ class FilesOp(Op):
     def sources(self) -> Iterable[str]:
         return self.filenames
 
+    def files(self) -> int | None:
+        return None if self.inputs else len(self.filenames)
+
+    def with_files(self, num_shards: int, index: int) -> Op:
+        return self.changed(filenames=self.filenames[index::num_shards])
+
     def read(self) -> Op:
         """What a dataset over these files is made of: this op, or several files in turn."""
         if self.num_parallel_reads is None:
@@ -128,12 +141,7 @@ class FilesOp(Op):
 
     def of_one(self, path: str) -> FilesOp:
         """The same for one file alone."""
-        one = copy.copy(self)  # and not `replace`, which would check all arguments again
-        changes = {"filenames": (path,), "inputs": (), "num_parallel_reads": None}
-        for name, value in changes.items():
-            object.__setattr__(one, name, value)
-        one.__dict__.pop("cardinality", None)
-        return one
+        return self.changed(filenames=(path,), inputs=(), num_parallel_reads=None)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -164,6 +172,8 @@ def _one_file(reads: FilesOp, name: Any) -> Pipeline:
 class RunningFiles(Running):
     """Reads one file after another; one is open at a time. Errors number elements over all files."""
 
+    exact = True
+
     def __init__(
         self, op: FilesOp, context: Context, open: Callable[[str, Context], Reader] | None = None
     ) -> None:
@@ -174,6 +184,62 @@ class RunningFiles(Running):
         self._next = 0
         self._seen = 0
         self._reader: Reader | None = None
+        self._track = Track()
+        """Where in the file at hand it stands."""
+        self._before: State = {}
+        """Where the names stood before that of the file at hand."""
+
+    def state(self) -> Any:
+        state: dict[str, Any] = {"seen": self._seen, "next": self._next, "file": None}
+        if self._reader is not None:
+            state.update(next=self._next - 1, file=self._track.here())
+        if self._names is not None:
+            state["names"] = self._names.state() if self._reader is None else self._before
+        return state
+
+    def restore(self, state: Any) -> None:
+        self._seen, self._next = state["seen"], state["next"]
+        if self._names is not None:
+            self._names.restore(state["names"])
+        elif self._next and self._op.first_decides:
+            self._look_at_first()
+        if state["file"] is not None:
+            self._go_on_in(state["file"])
+
+    def _look_at_first(self) -> None:
+        """Read an element of the first file, which tells what those of all files are like."""
+        reader = self._opened(self._op.filenames[0])
+        try:
+            reader.pull(1)
+        except ElementError as error:
+            let_go(error)
+        finally:
+            reader.close()
+
+    def _go_on_in(self, state: State) -> None:
+        """Open the next file, and go where another one was in it."""
+        path = self._next_path()
+        if path is None:
+            return
+        reader = self._reader = self._opened(path)
+        self._track = Track()
+        if "at" in state:
+            reader.restore(state["at"])
+            self._track.stand(state["at"])
+        left, rows = state.get("skip", 0), 1
+        while left:
+            try:
+                block = reader.pull(min(left, rows))
+            except ElementError as error:
+                let_go(error)
+                passed = 1
+            else:
+                if block is None:
+                    return
+                passed = block.rows
+                rows = min(2 * rows, self._context.rows_for(block.nbytes // passed))
+            left -= passed
+            self._track.passed(passed)
 
     def pull(self, rows: int) -> Block | None:
         try:
@@ -182,8 +248,11 @@ class RunningFiles(Running):
             if error.op == self._context.label and error.file:
                 error.number = self._seen
             self._seen += 1
+            self._track.passed(1)
             raise
-        self._seen += 0 if block is None else block.rows
+        if block is not None:
+            self._seen += block.rows
+            self._track.passed(block.rows)
         return block
 
     def _pull(self, rows: int) -> Block | None:
@@ -192,7 +261,11 @@ class RunningFiles(Running):
                 path = self._next_path()
                 if path is None:
                     return None
-                self._reader = self._opened(path)
+                self._reader, self._track = self._opened(path), Track()
+            elif self._track.since and self._track.pace.due:
+                state = self._track.pace.taken(self._reader.state)
+                if state is not None:
+                    self._track.stand(state)
             block = self._reader.pull(rows)
             if block is not None:
                 return block
@@ -214,6 +287,7 @@ class RunningFiles(Running):
                 return None
             self._next += 1
             return self._op.filenames[number]
+        self._before = self._names.state()
         block = self._names.pull(1)
         if block is None:
             return None

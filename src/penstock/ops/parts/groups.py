@@ -10,15 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.blocks.block import Block
-from penstock.errors import DataError, ElementError
+from penstock.errors import ArgumentError, DataError, ElementError
 from penstock.functions.function import user_function
 from penstock.functions.nested import DatasetFunction
 from penstock.graph.op import Op
 from penstock.graph.running import Context, Input, Running
 from penstock.memory.rowlog import RowLog
+from penstock.ops.parts.dropped import let_go
 from penstock.ops.parts.kept_rows import Holds, Kept, KeptRows, Wrap
 from penstock.ops.parts.keys import whole
 from penstock.ops.parts.measured import Measured
+from penstock.ops.parts.trail import Trail, mark_of, said
 
 
 @dataclass(frozen=True)
@@ -40,9 +42,10 @@ class TooLongError(ValueError):
 class Group:
     """The rows of one key that wait for the group to be full."""
 
-    __slots__ = ("count", "kept", "size")
+    __slots__ = ("count", "first", "kept", "size")
 
     def __init__(self, kept: Kept, size: int) -> None:
+        self.first = 0  # the element of the input that its first row is
         self.kept = kept
         self.size = size
         self.count = 0
@@ -55,7 +58,8 @@ class RunningGroups(Running):
         self._op = op
         self._context = context
         self._grouping = grouping
-        self._upstream = Measured(context.input(), context)
+        self._trail = Trail(context.input(), self._oldest, self._about)
+        self._upstream = Measured(self._trail, context)
         self._key = user_function(grouping.key, op, context)
         self._size = user_function(grouping.size, op, context)
         self._reduce = DatasetFunction(grouping.reduce, op, context, "reduce_func")
@@ -69,6 +73,7 @@ class RunningGroups(Running):
         self._least = grouping.least
         self._seen = self._opened = 0
         self._ended = False
+        self._flushed: int | None = None  # the last key whose group was not full, after the end
 
     def pull(self, rows: int) -> Block | None:
         while True:
@@ -87,10 +92,13 @@ class RunningGroups(Running):
                 key, self._full = self._full, None
                 self._flush(key)
             elif self._ended:
+                self._context.track.take(self.state)
                 if not self._groups:
                     return None
-                self._full = min(self._groups)
+                self._full = self._flushed = min(self._groups)
             else:
+                if self._rest is None:
+                    self._context.track.take(self.state)
                 self._gather()
 
     def _gather(self) -> None:
@@ -101,7 +109,10 @@ class RunningGroups(Running):
         if block is None:
             self._ended = True
             return
-        used = 0
+        self._sort(block)
+
+    def _sort(self, block: Block) -> None:
+        used, first = 0, self._trail.element - block.rows
         places: dict[int, list[int]] = {}
         for element in block.elements():
             number, self._seen = self._seen, self._seen + 1
@@ -113,6 +124,8 @@ class RunningGroups(Running):
                 self._error = self._explained(error)
                 break
             places.setdefault(key, []).append(used - 1)
+            if not group.count:
+                group.first = first + used - 1
             group.count += 1
             self._least = min(self._least, group.size - group.count)
             if group.count == group.size:
@@ -122,6 +135,61 @@ class RunningGroups(Running):
             self._groups[key].kept.log.append(_rows(block, np.array(at, np.int64)))
         if used < block.rows:
             self._rest = block.slice(used, block.rows)
+
+    def _oldest(self) -> int:
+        return min((group.first for group in self._groups.values()), default=self._trail.element)
+
+    def _about(self) -> Any:
+        return {"seen": self._seen, "counts": [[key, group.count] for key, group in self._groups.items()]}
+
+    def state(self) -> Any:
+        return {
+            "from": said(self._trail.before(self._oldest())),
+            "until": self._trail.element,
+            "opened": self._opened,
+            "ended": self._ended,
+            "flushed": self._flushed,
+        }
+
+    def restore(self, state: Any) -> None:
+        mark = mark_of(state["from"])
+        self._trail.go_back(mark)
+        self._seen = mark.about["seen"]
+        for key, count in mark.about["counts"]:
+            # Its first rows are not there: it will be full, and gone, before all have been read again.
+            self._group(key, self._seen).count = count
+        self._least = self._fewest()
+        while (left := state["until"] - self._trail.element) or self._rest is not None:
+            self._read_again(left)
+        self._opened, self._ended, self._flushed = state["opened"], state["ended"], state["flushed"]
+        for key in [key for key in self._groups if self._flushed is not None and key <= self._flushed]:
+            self._groups.pop(key).kept.close()
+
+    def _read_again(self, left: int) -> None:
+        """Sort rows into groups as before, without what came of the full ones."""
+        block, self._rest = self._rest, None
+        try:
+            block = block or self._upstream.pull(min(left, self._least))
+        except ElementError as error:
+            let_go(error)
+            return
+        if block is None:
+            raise ArgumentError(
+                f"{self._context.where}: expected the input to be as it was when the state was taken, but it "
+                f"has fewer elements. Begin anew: ds.iterate()."
+            )
+        self._sort(block)
+        if self._error is not None:
+            let_go(self._error)
+            self._error = None
+        if self._full is not None:
+            self._groups.pop(self._full).kept.close()
+            self._full, self._least = None, self._fewest()
+
+    def _fewest(self) -> int:
+        """No group is full with fewer rows more."""
+        sizes = [group.size - group.count for group in self._groups.values()]
+        return min(*sizes, self._grouping.least) if sizes else self._grouping.least
 
     def _explained(self, error: ElementError) -> ElementError:
         cause = error.__cause__
@@ -147,9 +215,7 @@ class RunningGroups(Running):
     def _flush(self, key: int) -> None:
         """Start the dataset that the user's function makes of a group."""
         group = self._groups.pop(key)
-        sizes = [other.size - other.count for other in self._groups.values()]
-        self._least = min(sizes, default=self._grouping.least)
-        self._least = min(self._least, self._grouping.least)
+        self._least = self._fewest()
         number, self._opened = self._opened, self._opened + 1
         rows = KeptRows(
             hold=self._holds.new(group.kept, group.kept),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,9 +43,17 @@ class IndexedFilesOp(Op):
     def sources(self) -> Iterable[str]:
         return self.filenames
 
+    def files(self) -> int | None:
+        return len(self.filenames)
+
+    def with_files(self, num_shards: int, index: int) -> Op:
+        return self.changed(filenames=self.filenames[index::num_shards])
+
 
 class RunningIndexedFiles(Running):
     """Reads one file after another, or elements by their numbers."""
+
+    exact = True
 
     def __init__(self, op: IndexedFilesOp, context: Context) -> None:
         self._op = op
@@ -72,6 +81,14 @@ class RunningIndexedFiles(Running):
                 raise
             self._next_file()
         return None
+
+    def state(self) -> Any:
+        return {"file": self._file, "at": self._at}
+
+    def restore(self, state: Any) -> None:
+        if state["file"]:
+            self._opened(0)  # whose rows those of the others are like
+        self._file, self._at = state["file"], state["at"]
 
     def _next_file(self) -> None:
         file = self._open.pop(self._file, None)

@@ -121,6 +121,8 @@ class KeptRows(Op):
 class RunningKeptRows(Running):
     """Reads on from where it stands."""
 
+    exact = True
+
     def __init__(self, op: KeptRows) -> None:
         self._op = op
         self._at = 0
@@ -138,3 +140,9 @@ class RunningKeptRows(Running):
         if op.leaf is None:
             return block
         return Block(LEAF, [block.columns[op.leaf]], block.rows)
+
+    def state(self) -> Any:
+        return {"at": self._at}
+
+    def restore(self, state: Any) -> None:
+        self._at = state["at"]

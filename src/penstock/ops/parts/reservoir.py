@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +15,11 @@ from numpy.typing import NDArray
 from penstock.blocks.block import Block
 from penstock.blocks.columns import DenseColumn
 from penstock.errors import ElementError
-from penstock.kernels.order import Drain, chain, draws
+from penstock.kernels.holding import holding
+from penstock.kernels.order import Drain, draws, exchange
 from penstock.memory.slots import SlotStore
 from penstock.ops.parts.bytebuffer import ByteBuffer
+from penstock.ops.parts.coded import coded, decoded
 
 Index = NDArray[np.int64]
 Pull = Callable[[int], "Block | None"]
@@ -39,7 +42,9 @@ class Reservoir:
         *,
         numbered: bool = False,
         start_at: int = 1,
+        room: Callable[[int], bool] | None = None,
     ) -> None:
+        """With `room`, which reserves bytes, it knows which inputs its slots hold."""
         self._key = key
         self._size = size
         self._bytes = None if limit is None else ByteBuffer(key, limit)
@@ -49,12 +54,79 @@ class Reservoir:
         self._numbered = numbered
         self._most = start_at  # rows to ask for at once
         self._seen = 0
+        self._entered = 0  # elements, failed ones too
         self._held = 0
         self._drawn = 0
         self._errors: dict[int, ElementError] = {}
         self._ready: deque[Block | ElementError] = deque()
         self._drain: Drain | None = None
         self._drained = 0
+        self._room = room
+        self._inputs: Index | None = None  # which the slots hold, where they may hold any
+
+    @property
+    def rests(self) -> bool:
+        """Whether all that has come out was handed on."""
+        return not self._ready
+
+    @property
+    def known(self) -> bool:
+        """Whether it knows what it holds, and has a `state`."""
+        return self._bytes is None or self._inputs is not None or not self._entered
+
+    def oldest(self) -> int:
+        """No input before this number will be needed again."""
+        if self._inputs is None:
+            return 0
+        left = self._inputs[self._left()]
+        return int(left.min()) if len(left) else self._entered
+
+    def _left(self) -> Index:
+        """The slots whose rows have not come out, in the order of their places."""
+        held = self._held if self._bytes is None else self._bytes.held
+        places = (
+            np.arange(held) if self._drain is None else self._drain.slots(self._drained, held - self._drained)
+        )
+        return places if self._bytes is None else self._bytes.places(places)
+
+    def state(self) -> dict[str, Any]:
+        """Where it stands, between two pulls, when it `rests`: how its slots are to be filled again."""
+        state: dict[str, Any] = {"entered": self._entered, "drained": self._drained if self._drain else None}
+        if self._bytes is not None:
+            held = self._bytes.places(np.arange(self._bytes.held))
+            inputs = np.zeros(0, np.int64) if self._inputs is None else self._inputs
+            state["buffer"] = {**self._bytes.state(), "inputs": coded(inputs[held])}
+        return state
+
+    def restore(self, state: dict[str, Any]) -> tuple[Index, Index]:
+        """Stand where another one did: which slots are to be filled (`refill`), and with which inputs."""
+        self._entered, drained = state["entered"], state["drained"]
+        if self._bytes is not None:
+            self._bytes.restore(state["buffer"])
+            inputs = decoded(state["buffer"]["inputs"])
+        elif self._size is None or self._entered <= self._size:
+            inputs = np.arange(self._entered)
+        else:
+            self._drawn = self._entered - self._size
+            inputs = holding(self._key, self._size, self._drawn)
+        self._held = len(inputs)
+        if self._bytes is not None or self._drawn:
+            self._note_inputs(np.arange(self._held), inputs)
+        if drained is not None:
+            self._drain, self._drained = Drain(self._key, len(inputs)), drained
+        slots = self._left()
+        return slots, inputs[slots]
+
+    def refill(self, slots: Index, block: Block, rows: Index, first: int) -> None:
+        """Put these rows of a block, whose first has the number `first`, into these slots."""
+        if len(slots):
+            self._seen = first
+            self._store.put(slots, self._with_numbers(block), rows)
+        self._seen = first + block.rows
+
+    def refill_failed(self, slot: int, error: ElementError) -> None:
+        """Put a failed element into a slot."""
+        self._errors[slot] = error.with_traceback(None)  # its frames hold blocks
 
     def pull(self, rows: int) -> Block | None:
         """From 1 up to `rows` rows; None at the end."""
@@ -73,6 +145,7 @@ class Reservoir:
 
     def close(self) -> None:
         """Forget all rows."""
+        self._inputs = None
         self._ready.clear()
         self._errors.clear()
         self._store.close()
@@ -92,10 +165,12 @@ class Reservoir:
             return
         self._most = min(2 * self._most, self._rows_for(block.nbytes // block.rows))
         block = self._with_numbers(block)
+        self._entered += block.rows
         if self._bytes is not None:
             sources, rows_in, slots = self._bytes.enter(block)
             self._emit(sources, block)
             self._store.put(slots, block, rows_in)
+            self._note_inputs(slots, self._entered - block.rows + rows_in)
         elif filling:
             self._store.put(np.arange(self._held, self._held + block.rows), block)
             self._held += block.rows
@@ -105,13 +180,32 @@ class Reservoir:
     def _exchange(self, block: Block) -> None:
         """Every row draws a slot, whose content comes out, and takes its place."""
         assert self._size is not None
-        slots = draws(self._key, self._drawn, block.rows, self._size)
+        sources, slots, last = exchange(self._key, self._drawn, block.rows, self._size)
         self._drawn += block.rows
-        earlier, last = chain(slots, self._size)
-        self._emit(np.where(earlier < 0, slots, -1 - earlier), block)
-        self._store.put(slots[last], block, last)
+        self._emit(sources, block)
+        self._store.put(slots, block, last)
+        self._note_inputs(slots, self._entered - block.rows + last)
+
+    def _note_inputs(self, slots: Index, numbers: Index) -> None:
+        if self._room is None or not len(slots):
+            return
+        most = int(slots.max()) + 1
+        have = 0 if self._inputs is None else len(self._inputs)
+        if most > have:
+            # Before any is drawn, every slot holds the input of its number.
+            most = self._size or max(most, have * 9 // 8)
+            if not self._room(8 * (most - have)):
+                self._inputs = self._room = None
+                return
+            grown = np.arange(most)
+            if self._inputs is not None:
+                grown[:have] = self._inputs
+            self._inputs = grown
+        assert self._inputs is not None
+        self._inputs[slots] = numbers
 
     def _take_error(self, error: ElementError) -> None:
+        self._entered += 1
         if self._bytes is not None:
             slot = self._bytes.enter_failed()
         elif self._size is None or self._held < self._size:
@@ -123,6 +217,8 @@ class Reservoir:
             self._emit(drawn, None)
             slot = int(drawn[0])
         self._errors[slot] = error.with_traceback(None)  # its frames hold blocks
+        if self._bytes is not None or self._drawn:
+            self._note_inputs(np.array([slot]), np.array([self._entered - 1]))
 
     def _let_out(self, rows: int) -> bool:
         assert self._drain is not None

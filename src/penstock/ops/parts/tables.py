@@ -21,6 +21,8 @@ class TablesOp(FilesOp):
     agreement: Agreement | None = field(default=None, repr=False, metadata={"fingerprint": False})
     """What the files of one run have agreed on; made anew when it starts."""
 
+    first_decides = True
+
     def start(self, context: Context) -> Running:
         running = copy.copy(self)
         object.__setattr__(running, "agreement", Agreement())

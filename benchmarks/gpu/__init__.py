@@ -1,0 +1,1 @@
+"""Works that need a GPU: run by hand, not by `make bench`."""

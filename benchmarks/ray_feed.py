@@ -1,0 +1,95 @@
+"""A heavy map in this process, in worker processes, and in Ray actors, on the same cores; and shards written.
+
+`python -m benchmarks.ray_feed` in an environment with `penstock[ray]`. Prints images a second and the bytes that
+the run held at most. The work is Python that holds the GIL, as augmentation often is: about 2 ms an image.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import penstock as ps
+
+IMAGES = 1500
+SHAPE = (128, 128, 3)
+STEPS = 12_000
+BUDGET = "64MiB"
+CORES = len(os.sched_getaffinity(0))
+
+
+def heavy(number: Any) -> dict[str, Any]:
+    """Make an image of 48 KiB, with some Python in between."""
+    total = 0
+    for step in range(STEPS):
+        total = (total * 31 + step + int(number)) & 0xFFFF
+    pixels = ps.random.uniform((8, 8, 3), 0, 255).astype(np.uint8)
+    return {"image": np.tile(pixels, (SHAPE[0] // 8, SHAPE[1] // 8, 1)), "label": total}
+
+
+def source() -> ps.Dataset:
+    """The numbers of the images, in a random order."""
+    return ps.Dataset.range(IMAGES).shuffle(IMAGES, seed=1)
+
+
+def fed(ds: ps.Dataset) -> tuple[float, int, float]:
+    """Images a second after the first batch, the bytes held at most, and the seconds up to the first batch."""
+    began = time.perf_counter()
+    with ds.batch(32).prefetch(2).iterate(memory=BUDGET, seed=1) as it:
+        next(it)
+        first = time.perf_counter()
+        count = sum(len(batch["label"]) for batch in it)
+        seconds = time.perf_counter() - first
+        held = it.report().peak
+    return count / seconds, held, first - began
+
+
+def written(**how: Any) -> tuple[float, int, float]:
+    """Images a second written to 16 shards."""
+    with tempfile.TemporaryDirectory() as folder:
+        began = time.perf_counter()
+        made = source().map(heavy).write_tfrecord(Path(folder) / "out", shards=16, **how)
+        return made.elements / (time.perf_counter() - began), made.bytes, 0.0
+
+
+WORKS: dict[str, Callable[[], tuple[float, int, float]]] = {
+    "feed: one process": lambda: fed(source().map(heavy)),
+    "feed: worker processes": lambda: fed(
+        source().map(heavy, num_parallel_calls=CORES, executor="processes")
+    ),
+    "feed: Ray actors": lambda: fed(source().map(heavy).distribute(workers=CORES)),
+    "write: one process": lambda: written(),
+    "write: Ray tasks": lambda: written(engine="ray"),
+}
+
+
+def main() -> None:
+    """Measure all of them, and print a table."""
+    import ray
+
+    ray.init(
+        num_cpus=CORES,
+        object_store_memory=200 << 20,
+        include_dashboard=False,
+        log_to_driver=False,
+        logging_level=logging.ERROR,
+    )
+    try:
+        print(f"{CORES} cores, {IMAGES} images of {np.prod(SHAPE) >> 10} KiB, Ray {ray.__version__}")
+        print(f"{'work':24}{'images/s':>10}{'MiB':>8}{'first batch, s':>16}")
+        for name, work in WORKS.items():
+            rate, held, first = work()
+            print(f"{name:24}{rate:10.0f}{held / 2**20:8.1f}{first:16.2f}", flush=True)
+    finally:
+        ray.shutdown()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,101 @@
+"""How far work scales with cores: `python -m benchmarks.scaling [--cores 1,2,4]`.
+
+Every count of cores is a process of its own that may use only so many. Pure Python goes to worker processes,
+JPEG to threads, both chosen by Penstock. Prints elements a second, and how many times one core that is.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+from typing import Any
+
+import numpy as np
+
+SECONDS = 4.0
+
+
+def spin(x: Any) -> Any:
+    """One millisecond of Python, whatever the machine."""
+    until, turns = time.thread_time() + 0.001, 0
+    while time.thread_time() < until:
+        turns += 1
+    return x + 0 * turns
+
+
+def python(cores: int) -> Any:
+    """Declare the pure-Python work."""
+    import penstock as ps
+
+    return ps.Dataset.range(1 << 40).map(spin, num_parallel_calls=ps.AUTOTUNE), 1600 * cores
+
+
+def jpeg(cores: int) -> Any:
+    """Declare the JPEG work: decode 500x375, random resized crop to 224, flip, to float32."""
+    import simplejpeg
+
+    import penstock as ps
+
+    random = np.random.default_rng(0)
+    coarse = random.integers(0, 256, (64, 24, 32, 3), dtype=np.uint8)
+    photos = [simplejpeg.encode_jpeg(np.ascontiguousarray(np.kron(c, np.ones((16, 16, 1), np.uint8))[:375, :500]))
+              for c in coarse]  # fmt: skip
+
+    def decode(photo: Any) -> Any:
+        image = ps.image.random_resized_crop(photo, (224, 224))
+        return ps.image.random_flip_left_right(image).astype(np.float32) / 255
+
+    rows = ps.Dataset.from_tensor_slices(photos).repeat()
+    return rows.map(decode, num_parallel_calls=ps.AUTOTUNE), 1500 * cores
+
+
+WORKS = {"pure Python, 1 ms": python, "JPEG 500x375 to 224x224": jpeg}
+
+
+def child(name: str) -> None:
+    """Measure one work in this process; prints elements a second."""
+    cores = len(os.sched_getaffinity(0))
+    ds, most = WORKS[name](cores)
+    with ds.iterate() as it:
+        began = time.perf_counter()
+        while time.perf_counter() - began < 2:  # workers start, and what is tuned is tuned
+            next(it)
+        began, count = time.perf_counter(), 0
+        while time.perf_counter() - began < SECONDS and count < 20 * most:
+            next(it)
+            count += 1
+        print(count / (time.perf_counter() - began))
+
+
+def main() -> None:
+    """Run every work on every count of cores, and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cores", default="", help="counts, as 1,2,4; all powers of two by default")
+    parser.add_argument("--child", help=argparse.SUPPRESS)
+    parser.add_argument("--only", default="", help="works whose names contain this")
+    args = parser.parse_args()
+    if args.child:
+        child(args.child)
+        return
+    usable = sorted(os.sched_getaffinity(0))
+    counts = [int(count) for count in args.cores.split(",")] if args.cores else []
+    counts = counts or [1 << power for power in range(len(usable).bit_length()) if 1 << power <= len(usable)]
+    for name in WORKS:
+        if args.only not in name:
+            continue
+        one = 0.0
+        for count in counts:
+            command = [sys.executable, "-m", "benchmarks.scaling", "--child", name]
+            allowed = set(usable[:count])
+            done = subprocess.run(
+                command, stdout=subprocess.PIPE, text=True, check=True,
+                preexec_fn=lambda: os.sched_setaffinity(0, allowed),  # noqa: B023, PLW1509
+            )  # fmt: skip
+            rate = float(done.stdout)
+            one = one or rate / count
+            print(f"{name}: {count} cores: {rate:,.0f} elements/s, {rate / one:.1f} times one core", flush=True)
+
+
+if __name__ == "__main__":
+    main()

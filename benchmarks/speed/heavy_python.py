@@ -1,0 +1,150 @@
+"""A pure-Python function of about 1 ms an element: a whole pass, and the first batch of one."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from benchmarks.declare import Expected, Peer, Work
+
+ROWS = 2_048
+BATCH = 64
+TURNS = 13_000
+"""So many turns of a loop take about 1 ms."""
+
+
+def heavy(x: Any) -> int:
+    """Keep Python itself busy; the result depends on the element alone."""
+    total = 0
+    for turn in range(TURNS):
+        total += turn & 3
+    return int(x) + total % 2
+
+
+class Rows:
+    """A map-style data set for the DataLoader."""
+
+    def __len__(self) -> int:
+        return ROWS
+
+    def __getitem__(self, index: Any) -> Any:
+        return heavy(index)
+
+
+def tally(batch: Any) -> tuple[float, ...]:
+    """Count the rows of one batch, and add them up."""
+    values = np.asarray(batch)
+    return len(values), float(values.sum())
+
+
+def expected_of(rows: int) -> Callable[[None], tuple[Expected, ...]]:
+    """Say what the sums of the first rows must be: they are exact."""
+    return lambda _: (Expected(rows), Expected(sum(range(rows)) + rows * (heavy(0) % 2)))
+
+
+def penstock(executor: str) -> Callable[[None], Any]:
+    """Write it as a user would."""
+
+    def build(_: None) -> Any:
+        import penstock as ps
+
+        rows = ps.Dataset.range(ROWS)
+        return rows.map(heavy, num_parallel_calls=ps.AUTOTUNE, executor=executor).batch(BATCH)
+
+    return build
+
+
+def torch(workers: int, *, keep: bool) -> Callable[[None], Any]:
+    """Leave it to the DataLoader: the function is Python, so only processes help."""
+
+    def build(_: None) -> Any:
+        from torch.utils.data import DataLoader
+
+        rows: Any = Rows()
+        return DataLoader(rows, batch_size=BATCH, num_workers=workers, persistent_workers=keep)
+
+    return build
+
+
+def grain(workers: int) -> Callable[[None], Any]:
+    """Spread the rows over worker processes."""
+
+    def build(_: None) -> Any:
+        import grain
+
+        rows = grain.MapDataset.range(ROWS).map(heavy).batch(BATCH).to_iter_dataset()
+        return rows.mp_prefetch(grain.MultiprocessingOptions(num_workers=workers)) if workers else rows
+
+    return build
+
+
+def tf_data(_: None) -> Any:
+    """Call Python from parallel calls, as there is no other way: one lock for all of them."""
+    import tensorflow as tf
+
+    def call(x: Any) -> Any:
+        return tf.ensure_shape(tf.numpy_function(lambda v: np.int64(heavy(v)), [x], tf.int64), ())
+
+    return tf.data.Dataset.range(ROWS).map(call, num_parallel_calls=tf.data.AUTOTUNE).batch(BATCH)
+
+
+class First:
+    """The first batch of a stream; what it takes to end the stream is not counted."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+        self._last: Any = None
+
+    def __iter__(self) -> Iterator[Any]:
+        if hasattr(self._last, "close"):
+            self._last.close()
+        self._last = None  # DataLoader ends its workers when nobody has its iterator any more
+        return self._one()
+
+    def _one(self) -> Iterator[Any]:
+        self._last = iter(self._stream)
+        yield next(self._last)
+
+
+def first(build: Callable[[None], Any]) -> Callable[[None], Any]:
+    """The same, for the first batch alone."""
+    return lambda inputs: First(build(inputs))
+
+
+HEAVY = Work(
+    name="heavy_python",
+    title=f"a Python function of 1 ms an element over {ROWS:,} numbers, `batch({BATCH})`",
+    items=ROWS // BATCH,
+    inputs=lambda: None,
+    tally=tally,
+    expected=expected_of(ROWS),
+    peers=(
+        Peer("penstock", "", penstock("auto")),
+        Peer("penstock", "asked", penstock("processes"), "(executor='processes')"),
+        Peer("tf.data", "naive", tf_data, "(numpy_function)"),
+        Peer("torch", "naive", torch(0, keep=False), "(no workers)"),
+        Peer("torch", "naive", torch(1, keep=False), "(1 worker)"),
+        Peer("torch", "naive", torch(2, keep=False), "(2 workers)"),
+        Peer("torch", "naive", torch(3, keep=False), "(3 workers)"),
+        Peer("torch", "best", torch(2, keep=True), "(2 workers, kept)"),
+        Peer("torch", "best", torch(3, keep=True), "(3 workers, kept)"),
+        Peer("grain", "naive", grain(0)),
+        Peer("grain", "best", grain(2), "(2 workers)"),
+    ),
+)
+FIRST = Work(
+    name="heavy_python_first",
+    title=f"the first batch of {BATCH} of the same",
+    items=1,
+    inputs=lambda: None,
+    tally=tally,
+    expected=expected_of(BATCH),
+    peers=(
+        Peer("penstock", "", first(penstock("auto"))),
+        Peer("penstock", "asked", first(penstock("processes")), "(executor='processes')"),
+        Peer("tf.data", "naive", first(tf_data), "(numpy_function)"),
+        Peer("torch", "naive", first(torch(1, keep=False)), "(1 worker)"),
+        Peer("torch", "best", first(torch(2, keep=False)), "(2 workers)"),
+        Peer("grain", "best", first(grain(2)), "(2 workers)"),
+    ),
+)

@@ -1,0 +1,1 @@
+"""Pipelines on many machines, by Ray: maps in actors, and files written by tasks."""

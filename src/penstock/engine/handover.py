@@ -1,0 +1,27 @@
+"""What a framework's feed needs of a run: its ledger, its pool, and where it stood at an element."""
+
+from __future__ import annotations
+
+from operator import length_hint
+from typing import Any
+
+from penstock.engine.iterator import Iterator
+from penstock.engine.run import Run
+
+Mark = tuple[Any, int]
+"""Where an iteration stood: the state of its ops, and the number of elements handed out."""
+
+
+def run_of(elements: Iterator) -> Run:
+    """The run of an iteration."""
+    return elements._run
+
+
+def mark_of(elements: Iterator) -> Mark:
+    """Where an iteration stands now, before it is known whether anybody will ask."""
+    return elements._run.where(elements._had - length_hint(elements._left))
+
+
+def state_at(elements: Iterator, mark: Mark) -> dict[str, Any]:
+    """The state of an iteration as it stood at a mark."""
+    return elements._run.packed(*mark)

@@ -1,0 +1,316 @@
+"""Calls in worker processes, as `PlainRows.apply`: workers that die are replaced, and their rows redone."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.blocks.block import Block
+from penstock.engine.cancel import Cancelled
+from penstock.engine.processes.link import Link
+from penstock.engine.processes.lost import WorkerLost
+from penstock.engine.processes.serving import serving
+from penstock.engine.processes.slab import STEP, Laying, Slab, copied, lying, slab_bytes
+from penstock.engine.processes.starting import TRIES, Functions
+from penstock.engine.processes.travel import dumps, dumps_with
+from penstock.engine.processes.wire import Hangup
+from penstock.engine.stage import StageContext
+from penstock.errors import BudgetError, WorkerError
+from penstock.functions.function import UserFunction
+from penstock.functions.plain_rows import Outcome, PlainRows
+from penstock.memory.sizes import show_bytes
+
+
+class Workers:
+    """Calls functions in worker processes: one for each thread that calls `apply` at the same time.
+
+    What cannot go there (no room for a slab, rows that cannot be pickled) is called here: the results are
+    the same.
+    """
+
+    def __init__(self, context: StageContext, functions: Sequence[UserFunction], plain: PlainRows) -> None:
+        self._context = context
+        self._where = functions[-1].where
+        self._label = functions[-1].label
+        self._plain = plain
+        self._timeout = context.options.worker_timeout
+        self._lock = threading.Lock()
+        self._idle: list[Link] = []
+        self._links: set[Link] = set()
+        self._reserved = 0
+        self._ending = self._closed = False
+        self._deaths: dict[int, list[str]] = {}
+        """By the number of an element: the workers that were lost when they were at it."""
+        self.row_seconds = 0.0
+        """How long a call took that was made last, the way there and back not counted."""
+        self._lost = 0
+        self._said = -1
+        serving.use()
+        try:
+            self._functions = Functions(functions, self._where, self._reserve_all)
+        except BaseException:
+            self._release(self._reserved)
+            serving.leave()
+            raise
+        self._unhook = context.on_close(self._kill)
+
+    @property
+    def near(self) -> bool:
+        """Whether workers are about to be ready, so that it is worth waiting for them."""
+        return self._functions.near
+
+    def prepare(self) -> None:
+        """Have a worker ready that nobody uses."""
+        self._give(self._start())
+
+    def apply(self, block: Block, numbers: NDArray[np.int64], room: int) -> Outcome:
+        """As `PlainRows.apply`."""
+        part, tries = block, 0
+        while True:
+            deaths = self._deaths.get(int(numbers[0]), [])
+            if len(deaths) >= TRIES:
+                return Outcome(None, 1, self._failure(deaths[-1], int(numbers[0])))
+            try:
+                outcome = self._call(part, numbers[: part.rows], room)
+            except WorkerLost as lost:
+                self._check()  # it was killed because the run ends
+                row = min(max(lost.row, 0), part.rows - 1)
+                number = int(numbers[row])
+                tries += 1
+                self._say(lost, number, numbers[: part.rows])
+                deaths = self._deaths.setdefault(number, [])
+                deaths.append(str(lost))  # and not the error, whose frames hold the block
+                if len(deaths) >= TRIES:
+                    part = part.slice(0, max(row, 1))
+                elif tries >= TRIES:  # no row in particular: fewer at a time, down to one
+                    part, tries = part.slice(0, max(1, part.rows // 2)), 0
+                continue
+            for number in numbers[: outcome.used].tolist() if self._deaths else ():
+                self._deaths.pop(number, None)
+            if block.numbers is not None and outcome.block is not None:
+                outcome.block.numbers = numbers[: outcome.block.rows]
+            return outcome
+
+    def _call(self, block: Block, numbers: NDArray[np.int64], room: int) -> Outcome:
+        """One try with one worker."""
+        try:
+            laying = Laying(block, partial(dumps, by_value=self._functions.by_value))
+        except Exception as error:
+            return self._here(block, numbers, room, f"elements cannot be pickled: {error}")
+        link = self._take()
+        whole = False
+        try:
+            answer = self._ask(link, laying, numbers, room)
+            whole = True
+        finally:
+            if whole:
+                self._give(link)
+            else:
+                self._drop(link)
+        if isinstance(answer, str):
+            return self._here(block, numbers, room, answer)
+        return answer
+
+    def _ask(self, link: Link, laying: Laying, numbers: NDArray[np.int64], room: int) -> Outcome | str:
+        """What a worker makes of some rows; or why they are to be done here."""
+        laid = laying.laid
+        if not self._fit(link, "given", slab_bytes(laid.nbytes + numbers.nbytes)):
+            return "no room for the slabs of worker processes"
+        assert link.given is not None and link.made is not None
+        laying.write(link.given)
+        link.given.bytes()[laid.nbytes : laid.nbytes + numbers.nbytes].view(np.int64)[:] = numbers
+        known = None if link.structured else self._plain.structure
+        link.structured = link.structured or known is not None
+        message = ("call", laid, room, known, (link.given.size, link.made.size))
+        link.send(message, dumps=dumps_with(self._functions.by_value, laid.packed.structure, known))
+        answer = link.receive(self._timeout)
+        if answer[0] == "room":
+            if not self._fit(link, "made", answer[1]):
+                link.send(("refused", 0))
+                return "no room for the slabs of worker processes"
+            link.send(("grown", link.made.size))
+            answer = link.receive(self._timeout)
+        if answer[0] == "unsendable":
+            return f"results cannot be pickled: {answer[1]}"
+        return self._received(link, *answer[1:])
+
+    def _received(
+        self,
+        link: Link,
+        used: int,
+        made: Any,
+        failed: Any,
+        raised: Any,
+        copies: bool,
+        memory: int,
+        took: float,
+    ) -> Outcome:
+        link.memory = memory
+        self.row_seconds = took / max(used, 1)
+        if copies and not link.copies:
+            # The function keeps what it was given: that slab is its own from now on.
+            link.copies = True
+            self._new_slab(link)
+        if raised is not None:
+            raise raised.error()
+        block = None
+        if made is not None:
+            assert link.made is not None
+            seen = lying(made, link.made.bytes(), pickle.loads)
+            block = copied(seen, made, self._context.empty)
+            if self._plain.structure is None:
+                self._plain.structure = block.structure
+        return Outcome(block, used, None if failed is None else failed.error())
+
+    def _here(self, block: Block, numbers: NDArray[np.int64], room: int, why: str) -> Outcome:
+        self._context.note(f"some calls are made in this process: {why}")
+        return self._plain.apply(block, numbers, room)
+
+    def _take(self) -> Link:
+        self._check()
+        with self._lock:
+            if self._idle:
+                return self._idle.pop()
+        return self._start()
+
+    def _start(self) -> Link:
+        try:
+            link = self._functions.start(lambda: self._ending, self._born, self._drop)
+        except Hangup:
+            self._check()
+            raise
+        try:
+            self._check()
+            self._slabs(link)
+        except BaseException:
+            self._drop(link)
+            raise
+        return link
+
+    def _born(self, link: Link) -> None:
+        with self._lock:
+            self._links.add(link)
+        if self._ending:
+            link.kill()
+
+    def _slabs(self, link: Link) -> None:
+        if self._reserve(2 * STEP):
+            link.given, link.made = Slab.make(STEP), Slab.make(STEP)
+            self._tell_slabs(link)
+
+    def _tell_slabs(self, link: Link) -> None:
+        assert link.given is not None and link.made is not None
+        sizes = (link.given.size, link.made.size)
+        link.send(("slabs", *sizes), (link.given.descriptor, link.made.descriptor))
+
+    def _new_slab(self, link: Link) -> None:
+        assert link.given is not None
+        size = link.given.size
+        link.given.close()
+        link.given = Slab.make(size)
+        self._tell_slabs(link)
+
+    def _fit(self, link: Link, which: str, size: int) -> bool:
+        """Whether a slab has that many bytes, having grown if the budget has room."""
+        if link.given is None:
+            self._slabs(link)
+        slab: Slab | None = getattr(link, which)
+        if slab is None:
+            return False
+        if slab.size >= size:
+            return True
+        if not self._reserve(size - slab.size):
+            return False
+        slab.grow(size)
+        return True
+
+    def _give(self, link: Link) -> None:
+        with self._lock:
+            if not self._ending:
+                self._idle.append(link)
+                return
+        self._drop(link)
+
+    def _drop(self, link: Link) -> None:
+        link.kill()
+        with self._lock:
+            known = link in self._links
+            self._links.discard(link)
+        if known:
+            self._release(link.close())
+
+    def _reserve(self, size: int) -> bool:
+        if not self._context.account.request(size):
+            return False
+        self._reserved += size
+        return True
+
+    def _reserve_all(self, size: int) -> None:
+        if not self._reserve(size):
+            raise BudgetError(
+                f"{self._where}: what the function refers to takes {show_bytes(size)} in memory shared with "
+                f"worker processes, which the memory budget has no room for. Raise the budget, use "
+                f"executor='threads', or open such arrays from a file inside the function (np.load with "
+                f"mmap_mode='r')."
+            )
+
+    def _release(self, size: int) -> None:
+        self._reserved -= size
+        self._context.account.release(size)
+
+    def _check(self) -> None:
+        if self._ending:
+            raise Cancelled("the run was closed")
+
+    def _failure(self, lost: str, number: int) -> WorkerError:
+        return WorkerError(
+            f"{self._where}: {TRIES} worker processes were lost on element {number}, one after another: "
+            f"of the last one, {lost}. Leave such elements out with ignore_errors(), or look at what the "
+            f"function does with it.",
+            op=self._label,
+            number=number,
+        )
+
+    def _say(self, lost: WorkerLost, number: int, numbers: NDArray[np.int64]) -> None:
+        """Tell the report, in one line that is kept up to date."""
+        first, last = int(numbers[0]), int(numbers[-1])
+        rows = f"elements {first} to {last}, at {number}" if len(numbers) > 1 else f"element {number}"
+        with self._lock:
+            self._lost += 1
+            text = f"{self._lost} lost of its workers, all replaced; the last one with {rows}: {lost}"
+            notes = self._context.meter.notes
+            if self._said < 0:
+                self._said = len(notes)
+                notes.append(text)
+            else:
+                notes[self._said] = text
+
+    def _kill(self) -> None:
+        """The run ends: nobody waits for a worker any more."""
+        self._ending = True
+        with self._lock:
+            links = list(self._links)
+        for link in links:
+            link.kill()
+
+    def close(self) -> None:
+        """End all workers."""
+        if self._closed:
+            return
+        self._closed = True
+        self._kill()
+        with self._lock:
+            links = list(self._links)
+            self._idle.clear()
+        for link in links:
+            self._drop(link)
+        self._functions.close()
+        self._release(self._functions.nbytes)
+        self._unhook()
+        serving.leave()

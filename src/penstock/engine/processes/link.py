@@ -1,0 +1,130 @@
+"""One worker, seen from this process: what it is asked, what it answers, and its end."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import threading
+from time import monotonic
+from typing import Any
+
+from penstock.engine.processes.lost import WorkerLost, how_it_ended, memory_kills, resident
+from penstock.engine.processes.server import STATUS
+from penstock.engine.processes.serving import Forked, serving
+from penstock.engine.processes.slab import Slab
+from penstock.engine.processes.wire import Hangup, receive, send
+
+LOOK = 0.1
+"""Seconds between two looks at a worker that is at work: how far it is, what it holds."""
+REAPED = 1.0
+"""Seconds that the server has to tell how a worker ended."""
+
+
+class Link:
+    """A worker with its two slabs. One thread at a time asks it; any may kill it."""
+
+    def __init__(self, forked: Forked) -> None:
+        self.pid = forked.pid
+        self._ended = forked.ended
+        self._link = forked.link
+        self._status = forked.status
+        self._lock = threading.Lock()
+        self._kills = memory_kills()
+        self.memory = 0
+        self.given: Slab | None = None
+        self.made: Slab | None = None
+        self.copies = False
+        self.structured = False
+        """Whether the worker knows the structure of the results."""
+        self._poll = select.poll()
+        for descriptor in (self._link.fileno(), self._status):
+            self._poll.register(descriptor, select.POLLIN)
+        serving.links.add(self)
+
+    def send(self, message: tuple[Any, ...], descriptors: tuple[int, ...] = (), dumps: Any = None) -> None:
+        """Tell the worker something."""
+        try:
+            send(self._link, message, descriptors, dumps)
+        except Hangup:
+            raise self._lost(None) from None
+
+    def receive(self, timeout: float | None = None) -> tuple[Any, ...]:
+        """The worker's answer; `WorkerLost` if it dies, or is at one row for longer than `timeout`."""
+        row, since = self.row, monotonic()
+        look = LOOK if timeout is None else min(LOOK, timeout / 4)
+        while True:
+            ready = [descriptor for descriptor, _ in self._poll.poll(look * 1000)]
+            if self._link.fileno() in ready:
+                try:
+                    answer, _ = receive(self._link)
+                except (Hangup, EOFError):
+                    raise self._lost(None) from None
+                return tuple(answer)
+            if ready:
+                raise self._lost(None)
+            self.memory = resident(self.pid) or self.memory
+            if self.row != row:
+                row, since = self.row, monotonic()
+            elif timeout is not None and monotonic() - since > timeout:
+                self.kill()
+                raise self._lost(timeout)
+
+    @property
+    def row(self) -> int:
+        """The row that the worker is at."""
+        if self.made is None:
+            return 0
+        with self.made.progress() as mark:
+            return int(mark[0])
+
+    def _lost(self, stuck: float | None) -> WorkerLost:
+        status = self._wait_for_end()
+        by_limit = memory_kills() > self._kills
+        return WorkerLost(how_it_ended(status, memory=self.memory, by_limit=by_limit, stuck=stuck), self.row)
+
+    def _wait_for_end(self) -> int | None:
+        """Its status as `os.waitpid` gives it; None if the server is gone and nobody knows."""
+        self.kill()
+        with self._lock:
+            if self._status < 0:
+                return None
+            ready, _, _ = select.select([self._status], [], [], REAPED)
+            told = os.read(self._status, STATUS.size) if ready else b""
+        return STATUS.unpack(told)[0] if len(told) == STATUS.size else None
+
+    def kill(self) -> None:
+        """End the worker, whatever it does; whoever waits for its answer gets `WorkerLost`."""
+        with self._lock:
+            if self._ended >= 0:
+                with contextlib.suppress(OSError):
+                    signal.pidfd_send_signal(self._ended, signal.SIGKILL)
+
+    def close(self) -> int:
+        """Forget a worker, having waited for its end; the bytes of its slabs."""
+        self._wait_for_end()
+        freed = 0
+        for slab in (self.given, self.made):
+            if slab is not None:
+                freed += slab.size
+                slab.close()
+        self.given = self.made = None
+        self._close_descriptors()
+        return freed
+
+    def forget(self) -> None:
+        """In a forked child: the worker is not its own."""
+        self._lock = threading.Lock()
+        for slab in (self.given, self.made):
+            if slab is not None:
+                slab.close()
+        self._close_descriptors()
+
+    def _close_descriptors(self) -> None:
+        with self._lock:
+            for descriptor in (self._ended, self._status):
+                if descriptor >= 0:
+                    os.close(descriptor)
+            self._ended = self._status = -1
+            self._link.close()

@@ -1,0 +1,68 @@
+"""How a worker was lost, in words: what killed it, what it was at, and what it held."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+from penstock.memory.cgroup import files_upwards
+from penstock.memory.sizes import show_bytes
+
+
+class WorkerLost(Exception):  # noqa: N818
+    """A worker died, or was ended because it was stuck, while it was at a row."""
+
+    def __init__(self, how: str, row: int) -> None:
+        super().__init__(how)
+        self.row = row
+
+
+def how_it_ended(status: int | None, *, memory: int, by_limit: bool, stuck: float | None) -> str:
+    """What became of a worker, from its status as `os.waitpid` gives it; None if nobody could tell."""
+    held = f", it held {show_bytes(memory)} when last seen" if memory else ""
+    if stuck is not None:
+        return f"it was stuck for more than {stuck:g} s (Options(worker_timeout=)){held}"
+    if status is None:
+        return f"its server was killed{held}"
+    if not os.WIFSIGNALED(status):
+        return f"it ended by itself, with status {os.waitstatus_to_exitcode(status)}{held}"
+    number = os.WTERMSIG(status)
+    why = ""
+    if by_limit:
+        why = ": the memory limit of the container was reached"
+    elif number == signal.SIGKILL:
+        why = ", as the system does when memory runs out"
+    return f"it was killed by {_named(number)}{why}{held}"
+
+
+def _named(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def memory_kills(root: Path = Path("/")) -> int:
+    """How many processes the memory limits of this process's control groups have killed so far."""
+    return max(_kills(root), default=0)
+
+
+def _kills(root: Path) -> Iterator[int]:
+    said = [
+        *files_upwards(root, "memory.events"),
+        *files_upwards(root, "memory.oom_control", controller="memory"),
+    ]
+    for line in (line for text in said for line in text.splitlines()):
+        name, _, count = line.partition(" ")
+        if name == "oom_kill" and count.isdigit():
+            yield int(count)
+
+
+def resident(pid: int) -> int:
+    """The bytes of memory that a process has now; 0 if it is gone."""
+    try:
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, IndexError, ValueError):
+        return 0

@@ -1,0 +1,124 @@
+"""What the server process does: it has imported what workers need, and forks one when asked.
+
+It has one thread and no state but its workers, so that forking it is safe, whatever the user's process does.
+It ends when the process that started it closes the socket or dies, and takes all workers along.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import gc
+import importlib
+import os
+import select
+import signal
+import socket
+import struct
+
+from penstock.engine.processes import worker
+from penstock.engine.processes.wire import Hangup, receive, send
+
+STATUS = struct.Struct("=i")
+"""How the end of a worker is told: its status, as `os.waitpid` gives it."""
+_SET_PDEATHSIG = 1
+
+
+class Server:
+    """Forks workers, and tells how each has ended."""
+
+    def __init__(self, control: socket.socket, parent: int) -> None:
+        self._control = control
+        self._parent = os.pidfd_open(parent)
+        self._workers: dict[int, tuple[int, int]] = {}
+        """By the descriptor that tells of its end: a worker's process id, and where to say how it ended."""
+        self._poll = select.poll()
+        for descriptor in (control.fileno(), self._parent):
+            self._poll.register(descriptor, select.POLLIN)
+
+    def serve(self) -> None:
+        """Until the other side is gone."""
+        while True:
+            for descriptor, _ in self._poll.poll():
+                if descriptor == self._parent:
+                    return
+                if descriptor == self._control.fileno():
+                    try:
+                        self._answer()
+                    except Hangup:
+                        return
+                elif descriptor in self._workers:
+                    self._reap(descriptor)
+
+    def _answer(self) -> None:
+        (number, request, *names), descriptors = receive(self._control)
+        if request == "load":
+            for name in names:
+                with contextlib.suppress(Exception):  # the worker that needs it says what is wrong
+                    module = importlib.import_module(name)
+                    getattr(module, "__all__", None)  # Penstock itself is loaded when it is looked at
+            gc.collect()
+            gc.freeze()  # what is there now stays there: workers share its pages
+            send(self._control, (number,))
+            return
+        link, status = descriptors
+        gc.disable()
+        pid = os.fork()
+        if pid == 0:
+            self._become_worker(link, status)
+        gc.enable()
+        ended = os.pidfd_open(pid)
+        self._workers[ended] = (pid, status)
+        self._poll.register(ended, select.POLLIN)
+        os.close(link)
+        send(self._control, (number, pid), (ended,))
+
+    def _become_worker(self, link: int, status: int) -> None:
+        code = 1
+        try:
+            server = os.getppid()
+            ctypes.CDLL(None).prctl(_SET_PDEATHSIG, signal.SIGKILL)
+            if os.getppid() != server:
+                os._exit(1)
+            self._control.close()
+            os.close(self._parent)
+            os.close(status)
+            for ended, (_, other) in self._workers.items():
+                os.close(ended)
+                os.close(other)
+            gc.enable()
+            worker.work(socket.socket(fileno=link))
+            code = 0
+        finally:
+            os._exit(code)
+
+    def _reap(self, ended: int) -> None:
+        pid, status = self._workers.pop(ended)
+        self._poll.unregister(ended)
+        os.close(ended)
+        _, how = os.waitpid(pid, 0)
+        with contextlib.suppress(OSError):
+            os.write(status, STATUS.pack(how))
+        os.close(status)
+
+    def end(self) -> None:
+        """Take the workers along."""
+        for pid, _ in self._workers.values():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        for pid, _ in self._workers.values():
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(pid, 0)
+
+
+def main(control: int, parent: int) -> None:
+    """Serve the process `parent`, which has the other end of the socket."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        server = Server(socket.socket(fileno=control), parent)
+    except ProcessLookupError:  # it is gone already
+        return
+    try:
+        server.serve()
+    finally:
+        server.end()

@@ -1,0 +1,232 @@
+"""This process's side of the server: started when a worker is first needed, gone when none is any more."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import select
+import socket
+import subprocess
+import sys
+import threading
+import weakref
+from collections.abc import Callable, Iterable
+from time import monotonic
+from typing import Any
+
+from penstock.engine.processes.wire import Hangup, receive, send
+from penstock.errors import PenstockError
+
+LINGER = 0.7
+"""Seconds that the server stays when no run needs it any more: the next epoch may."""
+TURN = 0.05
+"""Seconds after which a wait for the server looks whether it is to end."""
+PATIENCE = 60.0
+"""Seconds that the server has to start, or to load what it is told to."""
+_START = """
+import sys
+from importlib.util import find_spec, module_from_spec
+from types import ModuleType
+
+class Later(ModuleType):
+    def __getattr__(self, name):
+        self.__class__ = ModuleType
+        self.__spec__.loader.exec_module(self)
+        return getattr(self, name)
+
+sys.path[:] = {path!r}
+package = module_from_spec(find_spec("penstock"))
+package.__class__ = Later
+sys.modules["penstock"] = package
+from penstock.engine.processes.server import main
+main({control}, {parent})
+"""
+"""What the server runs. Of Penstock it loads what calls need, a third of the whole: the rest follows when
+somebody asks for it."""
+
+Stop = Callable[[], bool]
+
+
+class Forked:
+    """A new worker, as the server handed it over."""
+
+    def __init__(self, pid: int, ended: int, link: socket.socket, status: int) -> None:
+        self.pid = pid
+        self.ended = ended
+        """The descriptor that stands for the process (`pidfd`)."""
+        self.link = link
+        self.status = status
+        """Where the server tells how the worker has ended."""
+
+
+class Server:
+    """The server process."""
+
+    def __init__(self) -> None:
+        ours, theirs = socket.socketpair()
+        self._control = ours
+        self._lock = threading.Lock()  # one request at a time
+        self._requests = 0
+        self._loaded: set[str] = set()
+        code = _START.format(path=sys.path, control=theirs.fileno(), parent=os.getpid())
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", code],
+                pass_fds=(theirs.fileno(),),
+                stdin=subprocess.DEVNULL,
+                process_group=0,  # Ctrl-C is for this process alone: it ends the others
+            )
+        except BaseException:
+            ours.close()
+            raise
+        finally:
+            theirs.close()
+
+    def load(self, modules: Iterable[str], stop: Stop) -> None:
+        """Have these modules imported, so that workers find them there."""
+        new = [name for name in modules if name not in self._loaded]
+        if new or not self._requests:  # the first answer also tells that it is there
+            self._loaded.update(new)
+            self._ask(("load", *new), (), stop)
+
+    def fork(self, stop: Stop) -> Forked:
+        """A new worker."""
+        ours, theirs = socket.socketpair()
+        read, write = os.pipe2(os.O_CLOEXEC)
+        try:
+            (pid,), (ended,) = self._ask(("fork",), (theirs.fileno(), write), stop)
+        except BaseException:
+            ours.close()
+            os.close(read)
+            raise
+        finally:
+            theirs.close()
+            os.close(write)
+        return Forked(pid, ended, ours, read)
+
+    def _ask(self, request: tuple[Any, ...], descriptors: tuple[int, ...], stop: Stop) -> tuple[Any, Any]:
+        until = monotonic() + PATIENCE
+        while not self._lock.acquire(timeout=TURN):
+            _check(stop, until)
+        try:
+            self._requests += 1
+            send(self._control, (self._requests, *request), descriptors)
+            while True:
+                while not select.select([self._control], [], [], TURN)[0]:
+                    _check(stop, until)
+                (number, *answer), received = receive(self._control)
+                if number == self._requests:
+                    return answer, received
+                for descriptor in received:  # of a worker that nobody waited for: it ends by itself
+                    os.close(descriptor)
+        finally:
+            self._lock.release()
+
+    def end(self) -> None:
+        """End it now, and its workers with it."""
+        with contextlib.suppress(OSError):
+            self._process.kill()
+        self._process.wait()
+        self._control.close()
+
+    @property
+    def alive(self) -> bool:
+        """Whether it is still there."""
+        return self._process.poll() is None
+
+    def forget(self) -> None:
+        """In a forked child: the server is not its own."""
+        self._process.returncode = 0
+        self._control.close()
+
+
+def _check(stop: Stop, until: float) -> None:
+    if stop():
+        raise Hangup("the wait for the server was ended")
+    if monotonic() > until:
+        raise Hangup(f"the server of worker processes did not answer within {PATIENCE:g} s")
+
+
+class Serving:
+    """The one server of this process, for as long as somebody uses it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._server: Server | None = None
+        self._users = 0
+        self._timer: threading.Timer | None = None
+        self.links: weakref.WeakSet[Any] = weakref.WeakSet()
+        """All that has descriptors to forget in a forked child."""
+
+    def use(self) -> None:
+        """Say that a run is going to ask for the server."""
+        with self._lock:
+            self._users += 1
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
+
+    def leave(self) -> None:
+        """Say that a run does not need it any more."""
+        with self._lock:
+            self._users -= 1
+            if self._users or self._server is None:
+                return
+            if LINGER:
+                self._timer = threading.Timer(LINGER, self._end_unused)
+                self._timer.name, self._timer.daemon = "penstock-server", True
+                self._timer.start()
+                return
+        self._end_unused()
+
+    def server(self) -> Server:
+        """The server, started where there is none."""
+        with self._lock:
+            if self._server is not None and not self._server.alive:
+                self._server.end()
+                self._server = None
+            if self._server is None:
+                if not hasattr(os, "memfd_create") or not hasattr(os, "pidfd_open") or not sys.executable:
+                    raise PenstockError(
+                        "Worker processes need Linux 5.3 or later, and a Python that can be started "
+                        "(sys.executable). Use executor='threads'."
+                    )
+                self._server = Server()
+            return self._server
+
+    def lost(self, server: Server) -> None:
+        """Say that this server does not answer: who asks next gets another one."""
+        with self._lock:
+            if self._server is server:
+                self._server = None
+        server.end()
+
+    def _end_unused(self) -> None:
+        with self._lock:
+            self._timer = None
+            if self._users or self._server is None:
+                return
+            server, self._server = self._server, None
+        server.end()
+
+    def at_exit(self) -> None:
+        """The process ends."""
+        with self._lock:
+            server, self._server = self._server, None
+        if server is not None:
+            server.end()
+
+    def in_forked_child(self) -> None:
+        """Touch nothing of the parent's: its server and workers serve it alone."""
+        server, links = self._server, list(self.links)
+        self.__init__()  # type: ignore[misc]  # a lock that some thread of the parent held is held for ever
+        if server is not None:
+            server.forget()
+        for link in links:
+            link.forget()
+
+
+serving = Serving()
+atexit.register(serving.at_exit)
+os.register_at_fork(after_in_child=serving.in_forked_child)

@@ -1,0 +1,114 @@
+"""Getting a worker: forked by the server, with the functions loaded and its slabs in place."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from penstock.engine.processes.link import Link
+from penstock.engine.processes.lost import WorkerLost
+from penstock.engine.processes.serving import Server, Stop, serving
+from penstock.engine.processes.travel import Packing, surroundings
+from penstock.engine.processes.wire import Hangup
+from penstock.errors import PenstockError
+
+TRIES = 3
+"""So many times a worker is started before its start counts as failed."""
+_MODULES = 20
+"""At most so many modules are found, one after another, to go by value."""
+_THREADED = frozenset({"jax", "jaxlib", "ray", "tensorflow"})
+"""Packages that start threads when they are imported: each worker imports them itself, as forks must not."""
+
+
+class CannotTravel(PenstockError):  # noqa: N818
+    """A function that cannot be brought into another process."""
+
+
+class Functions:
+    """A user's functions, ready to be loaded by any number of workers."""
+
+    def __init__(self, functions: Sequence[Any], where: str, reserve: Callable[[int], None]) -> None:
+        self._functions = functions
+        self._where = where
+        self._reserve = reserve
+        self.by_value: set[str] = set()
+        """Modules that workers cannot import: what they define goes by value."""
+        self.near = False
+        """Whether the server is there, and has loaded what they need: a worker takes no time from now on."""
+        self.nbytes = 0
+        self._descriptor = -1
+        self._around = surroundings()
+        self._pack()
+
+    def _pack(self) -> None:
+        self.close()
+        try:
+            packing = Packing(self._functions, self.by_value)
+        except PenstockError:
+            raise
+        except Exception as error:
+            raise CannotTravel(
+                f"{self._where}: the function cannot be brought into a worker process: "
+                f"{type(error).__name__}: {error}. Make such things inside the function, or use "
+                f"executor='threads'."
+            ) from error
+        self._reserve(packing.parcel.nbytes - self.nbytes)
+        self.nbytes = packing.parcel.nbytes
+        self._descriptor = packing.write()
+        self._parcel = packing.parcel
+        self._modules = [name for name in packing.modules() if name.split(".")[0] not in _THREADED]
+
+    def start(self, stop: Stop, born: Callable[[Link], None], dead: Callable[[Link], None]) -> Link:
+        """A worker that has loaded them; who is to end it is told as soon as it is there."""
+        why = ""
+        for _ in range(TRIES):
+            server = serving.server()
+            try:
+                return self._start(server, stop, born, dead)
+            except WorkerLost as lost:
+                if stop():
+                    raise Hangup("the run was closed") from None
+                why = str(lost)
+            except Hangup as gone:
+                if stop():
+                    raise
+                why = f"their server: {gone}"
+                serving.lost(server)
+        raise PenstockError(f"{self._where}: no worker process could be started: {why}.")
+
+    def _start(
+        self, server: Server, stop: Stop, born: Callable[[Link], None], dead: Callable[[Link], None]
+    ) -> Link:
+        server.load(self._modules, stop)
+        self.near = True
+        link = Link(server.fork(stop))
+        born(link)
+        try:
+            for _ in range(_MODULES):
+                link.send(("start", self._parcel, self._around), (self._descriptor,))
+                answer = link.receive()
+                if answer[0] == "ready":
+                    return link
+                self._by_value_too(*answer[1:])
+            raise CannotTravel(f"{self._where}: too many modules cannot be imported in a worker process.")
+        except BaseException:
+            dead(link)
+            raise
+
+    def _by_value_too(self, module: str | None, said: str) -> None:
+        """Have what that module defines go by value: workers cannot import it."""
+        if module is None or module in self.by_value or module not in sys.modules:
+            raise CannotTravel(
+                f"{self._where}: the function could not be loaded in a worker process: {said}. "
+                f"Use executor='threads', or define it where it can be imported."
+            )
+        self.by_value.add(module)
+        self._pack()
+
+    def close(self) -> None:
+        """Give the shared memory back."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1

@@ -1,0 +1,212 @@
+"""Functions, results and errors on their way between processes.
+
+Functions go by `cloudpickle`: lambdas, closures and what is defined in a script or a notebook go by value.
+Large arrays among what they refer to lie in one piece of shared memory that all workers map.
+"""
+
+from __future__ import annotations
+
+import importlib
+import io
+import mmap
+import os
+import pickle
+import sys
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from penstock.blocks.structure import Structure
+from penstock.errors import ElementError, PenstockError
+
+SHARED = 16 << 10
+"""Arrays of at least so many bytes are shared; smaller ones are part of the pickle."""
+_ALIGNED = 64
+_registering = threading.Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class Parcel:
+    """Functions in a piece of shared memory: the pickle, then the arrays, each at its place."""
+
+    pickled: int
+    arrays: tuple[tuple[int, int, bool], ...]
+    """Where each array begins, how long it is, and whether it is read-only."""
+    nbytes: int
+
+
+def dumps(value: Any, by_value: Iterable[str] = (), buffers: Any = None) -> bytes:
+    """A pickle, with functions and classes of these modules by value."""
+    cloudpickle = _cloudpickle()
+    modules = [sys.modules[name] for name in by_value if name in sys.modules]
+    if not modules:
+        return _dumped(cloudpickle, value, buffers)
+    with _registering:
+        for module in modules:
+            cloudpickle.register_pickle_by_value(module)
+        try:
+            return _dumped(cloudpickle, value, buffers)
+        finally:
+            for module in modules:
+                cloudpickle.unregister_pickle_by_value(module)
+
+
+def _dumped(cloudpickle: Any, value: Any, buffers: Any) -> bytes:
+    with io.BytesIO() as file:
+        cloudpickle.Pickler(file, protocol=5, buffer_callback=buffers).dump(value)
+        return file.getvalue()
+
+
+def _cloudpickle() -> Any:
+    try:
+        return importlib.import_module("cloudpickle")
+    except ImportError:
+        raise PenstockError(
+            "Worker processes need cloudpickle, to get functions to them: pip install cloudpickle."
+        ) from None
+
+
+class Packing:
+    """Functions about to be put into shared memory: the size is known first."""
+
+    def __init__(self, functions: Sequence[Any], by_value: Iterable[str] = ()) -> None:
+        self._arrays: list[memoryview] = []
+        self._pickled = dumps(list(functions), by_value, self._keep)
+        places = []
+        end = _aligned(len(self._pickled))
+        for array in self._arrays:
+            places.append((end, array.nbytes, array.readonly))
+            end = _aligned(end + array.nbytes)
+        self.parcel = Parcel(len(self._pickled), tuple(places), max(end, 1))
+
+    def _keep(self, buffer: pickle.PickleBuffer) -> bool:
+        raw = buffer.raw()
+        if raw.nbytes < SHARED:
+            return True  # in the pickle
+        self._arrays.append(raw)
+        return False
+
+    def modules(self) -> list[str]:
+        """The modules that loading them imports."""
+        import pickletools
+
+        found: dict[str, None] = {}
+        strings: list[str] = []
+        for opcode, argument, _ in pickletools.genops(self._pickled):
+            if isinstance(argument, str):
+                strings.append(argument)
+            if opcode.name == "STACK_GLOBAL":
+                found.update(dict.fromkeys(text for text in strings[-4:] if text in sys.modules))
+            elif opcode.name == "GLOBAL" and isinstance(argument, str):
+                found[argument.split()[0]] = None
+        found.update(dict.fromkeys(text for text in strings if text in sys.modules))
+        return [name for name in found if name not in ("__main__", "builtins")]
+
+    def write(self) -> int:
+        """The descriptor of shared memory that they lie in."""
+        descriptor = os.memfd_create("penstock-functions", os.MFD_CLOEXEC)
+        os.ftruncate(descriptor, self.parcel.nbytes)
+        with mmap.mmap(descriptor, self.parcel.nbytes) as pages:
+            pages[: len(self._pickled)] = self._pickled
+            for (start, size, _), array in zip(self.parcel.arrays, self._arrays, strict=True):
+                pages[start : start + size] = array
+        return descriptor
+
+
+def opened(parcel: Parcel, descriptor: int) -> list[Any]:
+    """The functions, their large arrays as views of the shared memory; writes stay in this process."""
+    pages = mmap.mmap(
+        descriptor, parcel.nbytes, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ | mmap.PROT_WRITE
+    )
+    whole = memoryview(pages)
+    arrays = [
+        whole[start : start + size].toreadonly() if frozen else whole[start : start + size]
+        for start, size, frozen in parcel.arrays
+    ]
+    found: list[Any] = pickle.loads(whole[: parcel.pickled], buffers=arrays)
+    return found
+
+
+def dumps_with(by_value: Iterable[str], *structures: Structure | None) -> Callable[[Any], bytes]:
+    """How to pickle a message with these structures in it, which may have classes of the user's own."""
+    if all(structure is None or _is_plain(structure) for structure in structures):
+        return _plainly
+    return lambda message: dumps(message, by_value)
+
+
+def _plainly(message: Any) -> bytes:
+    return pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
+
+
+def _is_plain(structure: Structure) -> bool:
+    return (
+        structure.kind in (None, dict, tuple)
+        and all(type(key) in (str, int) for key in structure.keys)
+        and all(map(_is_plain, structure.children))
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """An error as it is sent: pickled where that can be done, and its text."""
+
+    pickled: bytes | None
+    cause: bytes | None
+    notes: tuple[str, ...]
+    said: str
+    cause_said: str
+
+    def error(self) -> BaseException:
+        """The error again."""
+        error = _loaded(self.pickled, self.said)
+        if self.cause_said:
+            error.__cause__ = _loaded(self.cause, self.cause_said)
+        for note in self.notes:
+            if note not in getattr(error, "__notes__", ()):
+                error.add_note(note)
+        return error
+
+
+def as_sent(error: BaseException) -> Sent:
+    """An error made ready to be sent."""
+    cause = error.__cause__ if isinstance(error, ElementError) else None
+    notes = tuple(getattr(error, "__notes__", ()))
+    said = "" if cause is None else _said(cause)
+    return Sent(_pickle_of(error), None if cause is None else _pickle_of(cause), notes, _said(error), said)
+
+
+def _said(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def _pickle_of(error: BaseException) -> bytes | None:
+    try:
+        return dumps(error)
+    except Exception:  # anything may be wrong with an error of the user's own
+        return None
+
+
+def _loaded(pickled: bytes | None, said: str) -> BaseException:
+    try:
+        found = None if pickled is None else pickle.loads(pickled)
+    except Exception:  # likewise
+        found = None
+    return found if isinstance(found, BaseException) else RuntimeError(said)
+
+
+def surroundings() -> dict[str, Any]:
+    """What a function finds around it here, and is to find in a worker."""
+    return {
+        "path": list(sys.path),
+        "environ": dict(os.environ),
+        "folder": str(Path.cwd()),
+        "errors": np.geterr(),
+    }
+
+
+def _aligned(size: int) -> int:
+    return -(-size // _ALIGNED) * _ALIGNED

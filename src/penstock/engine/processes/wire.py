@@ -1,0 +1,50 @@
+"""Small messages over a unix socket, with descriptors; both sides use it."""
+
+from __future__ import annotations
+
+import pickle
+import socket
+import struct
+from typing import Any
+
+_HEAD = struct.Struct("=IB")
+"""Before each message: its length, and how many descriptors come with it."""
+
+
+class Hangup(ConnectionError):  # noqa: N818
+    """The other side is gone."""
+
+
+def send(link: socket.socket, message: Any, descriptors: tuple[int, ...] = (), dumps: Any = None) -> None:
+    """Send a message; `Hangup` if nobody is there."""
+    body = pickle.dumps(message, pickle.HIGHEST_PROTOCOL) if dumps is None else dumps(message)
+    whole = _HEAD.pack(len(body), len(descriptors)) + body
+    try:
+        # At once: whoever waits for it is woken once.
+        sent = socket.send_fds(link, [whole], descriptors) if descriptors else 0
+        link.sendall(whole[sent:])
+    except OSError as error:
+        raise Hangup(str(error)) from None
+
+
+def receive(link: socket.socket) -> tuple[Any, list[int]]:
+    """The next message, and the descriptors that came with it; waits for it. `Hangup` at the end."""
+    try:
+        head, descriptors, _, _ = socket.recv_fds(link, _HEAD.size, 8)
+        head += _rest(link, _HEAD.size - len(head)) if head else b""
+        if not head:
+            raise Hangup("closed")
+        length, _ = _HEAD.unpack(head)
+        return pickle.loads(_rest(link, length)), descriptors
+    except OSError as error:
+        raise Hangup(str(error)) from None
+
+
+def _rest(link: socket.socket, length: int) -> bytes:
+    got = bytearray()
+    while len(got) < length:
+        more = link.recv(min(length - len(got), 1 << 20))
+        if not more:
+            raise Hangup("closed in the middle of a message")
+        got += more
+    return bytes(got)

@@ -1,0 +1,152 @@
+"""What a worker process does: calls the user's functions with the rows that lie in a slab."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import random
+import resource
+import socket
+import sys
+import weakref
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from penstock.blocks.block import Block
+from penstock.blocks.structure import LEAF
+from penstock.engine.processes.slab import Laid, Laying, Slab, copied, lying, slab_bytes
+from penstock.engine.processes.travel import Parcel, as_sent, dumps, dumps_with, opened
+from penstock.engine.processes.wire import Hangup, receive, send
+from penstock.functions.plain_rows import Outcome, PlainRows
+
+
+def work(link: socket.socket) -> None:
+    """Until the other side is gone."""
+    # Forked workers would otherwise all draw the same numbers.
+    np.random.seed()
+    random.seed()
+    worker = _Worker(link)
+    try:
+        while True:
+            request, descriptors = receive(link)
+            getattr(worker, request[0])(*request[1:], descriptors)
+    except Hangup:
+        return
+
+
+class _Worker:
+    """What one worker knows: the functions, and its two slabs."""
+
+    def __init__(self, link: socket.socket) -> None:
+        self._link = link
+        self._rows: PlainRows | None = None
+        self._errors: dict[str, Any] = {}
+        self._given: Slab | None = None
+        self._made: Slab | None = None
+        self._copies = False
+        """Whether the functions keep what they are given: then they get copies."""
+
+    def start(self, parcel: Parcel, around: dict[str, Any], descriptors: list[int]) -> None:
+        """Load the functions, in the surroundings of the process that they come from."""
+        sys.path[:] = around["path"]
+        os.environ.update(around["environ"])
+        os.chdir(around["folder"])
+        self._errors = around["errors"]
+        try:
+            self._rows = PlainRows(opened(parcel, descriptors[0]))
+        except BaseException as error:
+            name = error.name if isinstance(error, ImportError) else None
+            module = name or _named(error)
+            send(self._link, ("refused", module, f"{type(error).__name__}: {error}"))
+        else:
+            send(self._link, ("ready",))
+        finally:
+            os.close(descriptors[0])
+
+    def slabs(self, given: int, made: int, descriptors: list[int]) -> None:
+        """Use these slabs from now on."""
+        for slab in (self._given, self._made):
+            if slab is not None:
+                slab.close()
+        self._given, self._made = Slab(descriptors[0], given), Slab(descriptors[1], made)
+
+    def call(
+        self, laid: Laid, room: int, structure: Any, sizes: tuple[int, int], descriptors: list[int]
+    ) -> None:
+        """Call the functions with the rows in one slab, and lay the results into the other."""
+        assert self._rows is not None and self._given is not None and self._made is not None, descriptors
+        if structure is not None:
+            self._rows.structure = LEAF if structure.is_leaf else structure
+        self._given.see(sizes[0])
+        self._made.see(sizes[1])
+        mark = self._made.progress()
+        mark[0] = 0
+        began = perf_counter()
+        raised = None
+        kept = None
+        outcome: Outcome | None = None
+        try:
+            block, kept = self._block(laid)
+            numbers = block.numbers
+            assert numbers is not None
+            block.numbers = None
+            with np.errstate(**self._errors):
+                outcome = self._rows.apply(block, numbers, room, mark)
+            del block
+        except BaseException as error:  # whatever it is, it is raised there
+            raised = as_sent(error)
+        finally:
+            mark.release()
+        try:
+            laying = None if outcome is None or outcome.block is None else Laying(outcome.block, dumps)
+        except Exception as error:
+            send(self._link, ("unsendable", f"{type(error).__name__}: {error}"))
+            return
+        took = perf_counter() - began
+        used = 0 if outcome is None else outcome.used
+        failed = None if outcome is None or outcome.error is None else as_sent(outcome.error)
+        del outcome
+        if laying is not None and not self._fits(laying):
+            return
+        if laying is not None:
+            laying.write(self._made)
+        made = None if laying is None else laying.laid
+        del laying
+        if kept is not None and kept() is not None:
+            self._copies = True
+        sys.stdout.flush()
+        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
+        structure = None if made is None else made.packed.structure
+        answer = ("done", used, made, failed, raised, self._copies, memory, took)
+        send(self._link, answer, dumps=dumps_with((), structure))
+
+    def _block(self, laid: Laid) -> tuple[Block, Any]:
+        assert self._given is not None
+        raw = self._given.bytes()
+        block = lying(laid, raw, pickle.loads)
+        end = laid.nbytes
+        numbers = raw[end : end + 8 * block.rows].view(np.int64).copy()
+        if self._copies:
+            block = copied(block, laid, np.empty)
+        block.numbers = numbers
+        return block, weakref.ref(raw)
+
+    def _fits(self, laying: Laying) -> bool:
+        """Whether there is room for the results; asks for more where there is not."""
+        assert self._made is not None
+        if slab_bytes(laying.laid.nbytes) <= self._made.size:
+            return True
+        send(self._link, ("room", slab_bytes(laying.laid.nbytes)))
+        (answer, size), _ = receive(self._link)
+        if answer != "grown":
+            return False
+        self._made.see(size)
+        return True
+
+
+def _named(error: BaseException) -> str | None:
+    """The module that something was not found in."""
+    found = getattr(getattr(error, "obj", None), "__name__", None)
+    return found if isinstance(error, AttributeError) and isinstance(found, str) else None

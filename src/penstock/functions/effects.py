@@ -1,0 +1,164 @@
+"""What a function changes outside of itself: in another process, nobody would see it.
+
+The answer is read from bytecode, as in `purity`, and errs on the other side: what is not seen to
+change something counts as harmless. It decides where calls are made when nobody has said so, never what
+comes of them.
+"""
+
+from __future__ import annotations
+
+import builtins
+import dis
+import logging
+import os
+import random
+import types
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+_CHANGES = frozenset(
+    """
+    add append appendleft clear discard extend extendleft fill insert pop popitem popleft put remove reverse
+    set setdefault sort update write writelines
+    """.split()  # noqa: SIM905
+)
+"""Attributes by which a container, an event or a file is changed."""
+_DEPTH = 4
+
+
+def effects(functions: Iterable[Any]) -> str:
+    """What calls of these functions change here, in words; empty if that is nothing that can be seen."""
+    for function in functions:
+        why = _Look().at(function, _DEPTH)
+        if why:
+            return why
+    return ""
+
+
+class _Look:
+    """Looks at a function and at those of the user's that it calls."""
+
+    def __init__(self) -> None:
+        self._seen: set[int] = set()
+
+    def at(self, function: Any, depth: int) -> str:
+        if id(function) in self._seen or depth < 0:
+            return ""
+        self._seen.add(id(function))
+        if isinstance(function, partial):
+            parts = (function.func, *function.args, *function.keywords.values())
+            return next(filter(None, (self._value(part, "an argument", depth) for part in parts)), "")
+        if isinstance(function, types.MethodType):
+            return self._code(function.__func__, depth, bound=True) or self._state(function.__self__)
+        if isinstance(function, types.FunctionType):
+            return self._code(function, depth)
+        call = type(function).__call__
+        return self._code(call, depth, bound=True)
+
+    def _code(self, function: Any, depth: int, *, bound: bool = False) -> str:
+        """Of a function's own code; with `bound`, its first argument is an object that stays."""
+        if not isinstance(function, types.FunctionType) or _of_library(function):
+            return ""
+        cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+        own = function.__code__.co_varnames[:1] if bound else ()
+        for code in _codes(function.__code__):
+            instructions = [one for one in dis.get_instructions(code) if one.opname != "CACHE"]
+            for i, one in enumerate(instructions):
+                why = _written(instructions, i, cells, own)
+                if not why and one.opname == "LOAD_GLOBAL":
+                    value = function.__globals__.get(one.argval, getattr(builtins, one.argval, None))
+                    why = self._used(value, one.argval, instructions[i + 1], depth)
+                elif not why and one.opname == "LOAD_DEREF" and one.argval in cells:
+                    why = self._used(_content(cells[one.argval]), one.argval, instructions[i + 1], depth)
+                if why:
+                    return why
+        return ""
+
+    def _used(self, value: Any, name: str, after: dis.Instruction, depth: int) -> str:
+        """What comes of a value from outside, given the instruction after the one that loads it."""
+        attribute = after.argval if after.opname in ("LOAD_ATTR", "LOAD_METHOD") else ""
+        if attribute in _CHANGES and not isinstance(value, types.ModuleType):
+            return f"it calls {name}.{attribute}()"
+        if value is np and attribute == "random":
+            return "it draws from np.random, whose state is one for all calls"
+        if value is random or value is np.random:
+            return f"it draws from {name}, whose state is one for all calls"
+        return self._value(value, name, depth)
+
+    def _value(self, value: Any, name: str, depth: int) -> str:
+        why = self._state(value)
+        if why:
+            return f"{name} {why}"
+        if isinstance(value, types.FunctionType | types.MethodType | partial):
+            return self.at(value, depth - 1)
+        return ""
+
+    def _state(self, value: Any) -> str:
+        if value is print:
+            return "shows something"
+        if isinstance(value, logging.Logger):
+            return "is a log"
+        if isinstance(value, np.random.Generator | np.random.RandomState | random.Random):
+            return "draws numbers that depend on those before"
+        return ""
+
+
+def _written(instructions: list[dis.Instruction], i: int, cells: dict[str, Any], own: tuple[str, ...]) -> str:
+    """What an instruction changes of things that are there before and after the call; in words."""
+    one = instructions[i]
+    if one.opname in ("STORE_GLOBAL", "DELETE_GLOBAL"):
+        return f"it sets the global {one.argval}"
+    if one.opname == "STORE_DEREF" and one.argval in cells:
+        return f"it sets {one.argval} of the function around it"
+    if one.opname in ("STORE_ATTR", "DELETE_ATTR") and _stays(instructions[i - 1], cells, own):
+        return f"it sets the attribute {one.argval}"
+    if one.opname in ("STORE_SUBSCR", "DELETE_SUBSCR"):
+        container = _before_index(instructions, i)
+        if container is not None and (container.opname == "LOAD_ATTR" or _stays(container, cells, own)):
+            return f"it sets items of {container.argval}"
+    return ""
+
+
+def _stays(loads: dis.Instruction, cells: dict[str, Any], own: tuple[str, ...]) -> bool:
+    """Whether what an instruction loads is there before and after the call."""
+    if loads.opname == "LOAD_DEREF":
+        return loads.argval in cells
+    # A SWAP comes before what is written in `a.b += c`, of which it is not easily told what `a` is.
+    return loads.opname in ("LOAD_GLOBAL", "SWAP") or loads.argval in own
+
+
+def _before_index(instructions: list[dis.Instruction], i: int) -> dis.Instruction | None:
+    """Before an instruction that sets an item: the one that has loaded what the item is set of."""
+    pushed = 0
+    for j in range(i - 1, 0, -1):
+        one = instructions[j]
+        argument = one.arg if one.opcode >= dis.HAVE_ARGUMENT else None
+        pushed += dis.stack_effect(one.opcode, argument, jump=False)
+        if pushed == 1:
+            return instructions[j - 1]
+    return None
+
+
+def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _codes(constant)
+
+
+def _content(cell: types.CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return None
+
+
+def _of_library(function: types.FunctionType) -> bool:
+    path = function.__code__.co_filename
+    module = function.__module__ or ""
+    return (
+        "site-packages" in path or f"{os.sep}lib{os.sep}python" in path or module.split(".")[0] == "penstock"
+    )

@@ -1,0 +1,132 @@
+"""What a state is: a dict of plain data, with what is needed to tell whether it fits, and to go on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.errors import ArgumentError, ArgumentTypeError
+from penstock.graph.op import Op
+from penstock.graph.plan import Node, Plan
+from penstock.graph.track import State
+from penstock.state.described import described, difference, python
+
+FORMAT = 1
+"""The number of the form of a state. A library reads those of all before it."""
+
+
+@dataclass(frozen=True)
+class Saved:
+    """A state, read."""
+
+    seed: int | None
+    epoch: int
+    at: State
+    """Where the run of the plan stood."""
+    elements: int
+    """How many elements of the pass have been handed out, failed ones too."""
+    seeds: tuple[int, ...]
+    """For every op, the sources first, the seed that it had where the user gave none."""
+    pipeline: list[Any]
+    plan: list[str]
+    python: str
+
+
+def head_of(plan: Plan, seed: int | None, epoch: int) -> dict[str, Any]:
+    """What is in every state of a run of this plan; `elements` and `state` are added to it."""
+    _refuse_any_order(plan.root)
+    return {
+        "penstock": FORMAT,
+        "epoch": epoch,
+        "seed": seed,
+        "seeds": [node.op.own_seed for node in plan.declared.walk()],
+        "python": python(),
+        "pipeline": described(plan.declared.op),
+        "plan": shape_of(plan.root),
+    }
+
+
+def _refuse_any_order(root: Node) -> None:
+    for node in root.walk():
+        if node.op.seam and getattr(node.op, "deterministic", None) is False:
+            raise ArgumentError(
+                node.op.fail(
+                    "expected elements in a fixed order, to say where an iteration stands: with "
+                    "deterministic=False, nobody knows which ones are left. Leave it out."
+                )
+            )
+
+
+def shape_of(root: Node) -> list[str]:
+    """What of a plan decides how its state looks: which ops run, and how the optimizer has changed them."""
+    return [f"{node.index} {node.op.shape}" for node in root.walk()]
+
+
+def unpacked(state: Any) -> Saved:
+    """A state, read; `ArgumentError` if it is none, or one of a newer library."""
+    if isinstance(state, str | bytes):
+        try:
+            state = json.loads(state)
+        except ValueError:
+            raise ArgumentError(_refused(f"expected what it.state() gave, got {state[:40]!r}")) from None
+    if not isinstance(state, Mapping):
+        raise ArgumentTypeError(_refused(f"expected what it.state() gave, got a {type(state).__name__}"))
+    number = state.get("penstock")
+    if not isinstance(number, int):
+        raise ArgumentError(_refused(f"expected what it.state() gave, got a dict with {sorted(state)[:6]}"))
+    if number > FORMAT:
+        raise ArgumentError(
+            _refused(
+                f"the state has the form {number}, and this version of Penstock reads up to {FORMAT}. "
+                f"Update Penstock"
+            )
+        )
+    if "parts" in state:
+        raise ArgumentError(_refused("the state is one of ps.reshard. Go on with it there: ps.reshard"))
+    try:
+        return Saved(
+            seed=state["seed"],
+            epoch=int(state["epoch"]),
+            at=dict(state["state"]),
+            elements=int(state["elements"]),
+            seeds=tuple(state["seeds"]),
+            pipeline=list(state["pipeline"]),
+            plan=list(state["plan"]),
+            python=str(state["python"]),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise ArgumentError(_refused(f"the state is damaged: {error!r}")) from None
+
+
+def _refused(what: str) -> str:
+    return f"iterate(state=): {what}."
+
+
+def checked(saved: Saved, op: Op) -> None:
+    """Refuse a state of another pipeline, and say what differs."""
+    ops = list(_walk(op))
+    differs = difference(ops, described(op), saved.pipeline, compiled=saved.python == python())
+    if differs or len(saved.seeds) != len(ops):
+        raise ArgumentError(
+            f"iterate(state=): the state is of another pipeline: {differs}. Declare the pipeline as it was, "
+            f"or begin anew: ds.iterate()."
+        )
+
+
+def _walk(op: Op) -> Any:
+    for above in op.inputs:
+        yield from _walk(above)
+    yield op
+
+
+def with_seeds(op: Op, seeds: tuple[int, ...]) -> Op:
+    """The pipeline with the seeds that its ops had where the user gave none."""
+    left = iter(seeds)
+
+    def visit(op: Op) -> Op:
+        inputs = tuple(visit(above) for above in op.inputs)
+        return op.changed(inputs=inputs, own_seed=next(left))
+
+    return visit(op)

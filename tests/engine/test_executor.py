@@ -1,0 +1,274 @@
+"""Which way a map's function is called: as asked for, or as measured."""
+
+from __future__ import annotations
+
+import threading
+import time
+import zlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import penstock as ps
+from penstock.engine import executor, parallel
+from penstock.engine.gil import Probe
+from penstock.engine.processes import serving as serving_module
+from penstock.engine.processes.serving import serving
+from penstock.functions.effects import effects
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_server() -> Iterator[None]:
+    """Keeps the server for all runs here, and ends it at once with the last."""
+    serving.use()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(serving_module, "LINGER", 0.0)
+        yield
+        serving.leave()
+    assert serving._server is None
+
+
+@pytest.fixture(autouse=True)
+def two_cores_and_long_streams(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parallel, "usable_cores", lambda: 2)
+    monkeypatch.setattr(executor, "LEAST", 0.0)
+
+
+def busy(x: Any) -> int:
+    """Holds Python's lock for a few milliseconds."""
+    total = 0
+    for i in range(60_000):
+        total += i
+    return int(x) + total * 0
+
+
+DATA = np.random.default_rng(1).integers(0, 9, 1 << 18).astype(np.uint8).tobytes()
+
+
+def packs(x: Any) -> int:
+    """Lets go of it, for some milliseconds."""
+    return len(zlib.compress(DATA, 1)) * 0 + int(x)
+
+
+class Light(Probe):
+    """A probe on a machine where nobody else wants the cores."""
+
+    def __exit__(self, *_: object) -> None:
+        super().__exit__()
+        self.held = 0.02
+
+
+def run(ds: ps.Dataset) -> tuple[list[int], str]:
+    with ds.iterate() as it:
+        return [int(x) for x in it], str(it.report())
+
+
+def auto(function: Callable[..., Any], count: int = 60) -> ps.Dataset:
+    return ps.Dataset.range(count).map(function, num_parallel_calls=ps.AUTOTUNE)
+
+
+def test_given_a_function_that_holds_the_lock_then_worker_processes_call_it() -> None:
+    got, report = run(auto(busy, 200))
+    assert got == list(range(200))
+    assert "called in worker processes: it holds Python's lock for" in report
+
+
+def test_given_a_function_that_lets_go_of_the_lock_then_threads_call_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(executor, "Probe", Light)
+    got, report = run(auto(packs))
+    assert got == list(range(60))
+    assert "called in threads: it holds Python's lock for 2% of its time" in report
+
+
+def test_given_a_function_that_waits_then_threads_call_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(executor, "Probe", Light)
+
+    def waits(x: Any) -> int:
+        time.sleep(0.004)
+        return int(x)
+
+    got, report = run(auto(waits))
+    assert got == list(range(60))
+    assert "called in threads" in report
+
+
+def test_given_a_function_of_numpy_then_it_is_called_over_the_block_and_nothing_is_measured() -> None:
+    with auto(lambda x: x * 2, 5000).iterate() as it:
+        assert [int(x) for x in it] == list(range(0, 10_000, 2))
+        assert not [note for op in it.report().ops for note in op.notes if "called in" in note]
+
+
+def test_given_one_core_then_there_are_no_worker_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parallel, "usable_cores", lambda: 1)
+    got, report = run(ps.Dataset.range(20).map(busy, num_parallel_calls=4))
+    assert got == list(range(20))
+    assert "worker processes" not in report
+
+
+def test_given_little_to_do_then_there_are_no_worker_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(executor, "LEAST", 1e9)
+    _, report = run(auto(busy, 20))
+    assert "worker processes" not in report
+
+
+def test_given_a_side_effect_then_it_stays_here() -> None:
+    seen: list[int] = []
+
+    def remembers(x: Any) -> int:
+        seen.append(int(x))
+        return busy(x)
+
+    got, report = run(auto(remembers, 20))
+    assert got == list(range(20))
+    assert sorted(seen) == got
+    assert "called in threads" in report and "it calls seen.append()" in report
+
+
+def test_given_a_function_that_cannot_be_pickled_then_threads_call_it_and_the_report_says_why() -> None:
+    lock = threading.Lock()
+
+    def locked(x: Any) -> int:
+        return busy(x) if lock else 0
+
+    got, report = run(auto(locked, 40))
+    assert got == list(range(40))
+    assert "called in threads: worker processes cannot be used" in report and "pickle" in report
+
+
+def test_given_workers_that_cannot_start_then_threads_call_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse() -> Any:
+        raise ps.errors.PenstockError("no more processes")
+
+    monkeypatch.setattr(serving, "server", refuse)
+    got, report = run(auto(busy, 60))
+    assert got == list(range(60))
+    assert "called in threads: worker processes could not be used: no more processes" in report
+
+
+counted = 0
+
+
+def counts(x: Any) -> Any:
+    global counted
+    counted += 1
+    return x
+
+
+class Running:
+    def __init__(self) -> None:
+        self.total = 0
+
+    def __call__(self, x: Any) -> Any:
+        self.total += int(x)
+        return x
+
+    def add(self, x: Any) -> Any:
+        self.total += int(x)
+        return x
+
+
+generator = np.random.default_rng(1)
+table = {1: 2}
+
+
+def sets_item(x: Any) -> Any:
+    table[int(x) + 1] = 3
+    return x
+
+
+def sets_item_of_local(x: Any) -> Any:
+    out = np.zeros(3)
+    out[int(x) % 3] = table[1]
+    return out
+
+
+def sets_attribute_of_local(x: Any) -> Any:
+    made = Running.__new__(Running)
+    made.total = int(x)
+    return made.total
+
+
+@pytest.mark.parametrize(
+    ("function", "why"),
+    [
+        (counts, "sets the global counted"),
+        (Running(), "sets the attribute total"),
+        (Running().add, "sets the attribute total"),
+        (lambda x: generator.normal(), "generator draws numbers"),
+        (lambda x: np.random.rand(), "np.random"),
+        (lambda x: print(x), "print shows something"),
+        (lambda x: table.update({int(x): 1}), "calls table.update()"),
+        (sets_item, "sets items of table"),
+        (sets_item_of_local, ""),
+        (sets_attribute_of_local, ""),
+        (lambda x: counts(x), "sets the global counted"),
+    ],
+)
+def test_what_others_would_not_see_from_another_process_is_found(
+    function: Callable[..., Any], why: str
+) -> None:
+    assert why in effects([function])
+    assert why or not effects([function])
+
+
+@pytest.mark.parametrize("function", [busy, packs, lambda x: table[1], np.sin, lambda x: sorted([x])[0]])
+def test_what_leaves_no_trace_may_go(function: Callable[..., Any]) -> None:
+    assert effects([function]) == ""
+
+
+def test_a_probe_tells_who_holds_the_lock() -> None:
+    with Probe() as holding:
+        for _ in range(20):
+            busy(0)
+    with Probe() as waiting:
+        time.sleep(0.05)
+    assert holding.held > waiting.held
+
+
+def test_given_another_word_then_it_is_refused_when_declared() -> None:
+    with pytest.raises(ps.errors.ArgumentError, match=r"map\(executor=\) at .*test_executor.*'fibers'"):
+        ps.Dataset.range(3).map(busy, executor="fibers")
+    with pytest.raises(ps.errors.ArgumentTypeError, match="expected a text, got 3"):
+        ps.Dataset.range(3).map(busy, executor=3)  # type: ignore[arg-type]
+
+
+def test_given_block_and_a_function_that_needs_plain_calls_then_the_error_says_why() -> None:
+    assert [int(x) for x in ps.Dataset.range(3).map(lambda x: x + 1, executor="block")] == [1, 2, 3]
+    with pytest.raises(ps.errors.ArgumentError, match=r"test_executor\.py.*executor='block'.*int\(\)"):
+        list(ps.Dataset.range(3).map(busy, executor="block"))
+
+
+def test_explain_says_how_calls_are_made() -> None:
+    ds = ps.Dataset.range(3)
+    assert "as measured while it runs" in ds.map(busy, num_parallel_calls=2).explain()
+    assert "called over whole blocks" in ds.map(lambda x: x + 1, num_parallel_calls=2).explain()
+    assert (
+        "called row by row, in worker processes, as asked for" in ds.map(busy, executor="processes").explain()
+    )
+    assert "executor='threads'" in ds.map(busy, executor="threads").explain()
+
+
+@pytest.mark.parametrize("executor", ["threads", "processes"])
+def test_given_deterministic_false_then_all_come_and_the_slow_do_not_hold_up_the_others(
+    executor: str,
+) -> None:
+    def slow_at_first(x: Any) -> int:
+        time.sleep(1.0 if int(x) == 8 else 0.001)
+        return int(x)
+
+    ds = ps.Dataset.range(80).map(slow_at_first, num_parallel_calls=3, deterministic=False, executor=executor)
+    got = [int(x) for x in ds.with_options(ps.Options(block_rows=4))]
+    assert sorted(got) == list(range(80))
+    assert got.index(8) > got.index(12)  # those of the next block did not wait for it
+
+
+def test_then_maps_that_are_made_one_keep_the_executor_that_was_asked_for() -> None:
+    ds = ps.Dataset.range(30).map(lambda x: x + 1).map(lambda x: x * 2, executor="processes")
+    with ds.iterate() as it:
+        assert [int(x) for x in it] == list(range(2, 62, 2))
+        workers = it._run.root._running._executor._workers  # type: ignore[attr-defined]
+        assert workers is not None

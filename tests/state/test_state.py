@@ -1,0 +1,266 @@
+"""What a state is, what it costs, and when it is refused."""
+
+from __future__ import annotations
+
+import json
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import penstock as ps
+from contract.op_contract import same
+from contract.streams import FAILED, failing
+from penstock.errors import ArgumentError, ArgumentTypeError, ClosedError
+from penstock.graph import track
+from state.pipelines import branchy, double, events, noisy
+
+
+@pytest.fixture(params=[track.SHARE, float("inf")])
+def share(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> float:
+    """States are taken where it costs nothing, or wherever there is one to take."""
+    monkeypatch.setattr(track, "SHARE", request.param)
+    return float(request.param)
+
+
+def stopped(ds: ps.Dataset, count: int, **how: Any) -> tuple[dict[str, Any], list[str]]:
+    """The state after so many elements, and the rest."""
+    with ds.iterate(**how) as it:
+        events(it, count)
+        state = json.loads(json.dumps(it.state()))
+        return state, events(it, 10_000)
+
+
+def rest_of(ds: ps.Dataset, state: Any) -> list[str]:
+    with ds.iterate(state=state) as it:
+        return events(it, 10_000)
+
+
+@pytest.mark.usefixtures("share")
+def test_given_failing_elements_when_resumed_then_each_is_used_up_once() -> None:
+    ds = failing(12, 2, 3, 7).batch(2)
+    whole = events(ds.iterate(), 99)
+    assert whole.count(FAILED) == 3
+    for count in range(len(whole) + 1):
+        state, rest = stopped(ds, count)
+        assert state["elements"] == count
+        assert rest == whole[count:]
+        assert rest_of(ds, state) == rest, f"after {count}"
+
+
+@pytest.mark.usefixtures("share")
+def test_given_parallel_work_ahead_when_resumed_then_nothing_is_lost_or_repeated() -> None:
+    ds = ps.Dataset.range(300).shuffle(20).map(branchy, num_parallel_calls=4).batch(3).prefetch(8)
+    for count in (0, 1, 17, 60, 99, 100):
+        state, rest = stopped(ds, count, seed=3)
+        assert rest_of(ds, state) == rest, f"after {count}"
+
+
+def test_given_no_seed_then_the_state_carries_those_that_were_drawn() -> None:
+    def declared() -> ps.Dataset:
+        return ps.Dataset.range(50).shuffle(10).map(noisy).flat_map(lambda x: ps.Dataset.range(3).shuffle(3))
+
+    state, rest = stopped(declared(), 40)
+    assert rest_of(declared(), state) == rest
+
+
+def test_given_a_state_of_a_resumed_run_then_it_is_one_like_any_other() -> None:
+    ds = ps.Dataset.range(60).shuffle(10, seed=1).batch(4)
+    state, rest = stopped(ds, 3)
+    again, later = stopped(ds, 4, state=state)
+    assert later == rest[4:]
+    assert again["elements"] == 7
+    assert rest_of(ds, again) == later
+
+
+def test_when_a_run_has_ended_or_was_closed_then_its_state_can_still_be_taken() -> None:
+    ds = ps.Dataset.range(6)
+    with ds.iterate() as it:
+        assert [int(x) for x in it] == [0, 1, 2, 3, 4, 5]
+        ended = it.state()
+    assert rest_of(ds, ended) == []
+    it = ds.iterate()
+    assert (int(next(it)), int(next(it))) == (0, 1)
+    it.close()
+    with pytest.raises(ClosedError):
+        next(it)
+    assert [int(x) for x in ds.iterate(state=it.state())] == [2, 3, 4, 5]
+
+
+def test_given_an_epoch_in_the_state_then_it_goes_on_in_that_one_and_counts_on() -> None:
+    ds = ps.Dataset.range(30).shuffle(30, seed=1)
+    state, rest = stopped(ds, 10, epoch=4)
+    fresh = ps.Dataset.range(30).shuffle(30, seed=1)
+    assert rest_of(fresh, state) == rest
+    assert events(fresh.iterate(), 99) == events(ds.iterate(epoch=5), 99)
+
+
+@pytest.mark.usefixtures("share")
+def test_given_a_cache_and_epochs_then_a_new_process_fills_it_with_the_same_elements() -> None:
+    def declared() -> ps.Dataset:
+        return ps.Dataset.range(20).shuffle(20).map(noisy).cache().shuffle(5).repeat(3)
+
+    for count in (0, 7, 20, 33, 59):
+        state, rest = stopped(declared(), count, seed=5)
+        other = declared()
+        assert rest_of(other, state) == rest, f"after {count}"
+        # The store that was left behind is of the same pass, and serves another run.
+        assert rest_of(other, state) == rest, f"again after {count}"
+
+
+def test_given_a_cache_that_holds_another_pass_then_it_is_not_used() -> None:
+    def declared() -> ps.Dataset:
+        return ps.Dataset.range(20).shuffle(20).cache().repeat(2)
+
+    state, rest = stopped(declared(), 25, seed=5, epoch=1)
+    other = declared()
+    assert events(other.iterate(seed=5, epoch=2), 99) != []
+    assert rest_of(other, state) == rest
+
+
+def test_given_the_benchmark_pipelines_then_a_state_is_small() -> None:
+    images = np.zeros((2000, 28, 28), np.uint8)
+    ds = ps.Dataset.from_tensor_slices((images, np.arange(2000)))
+    pipelines = {
+        "images": ds.map(lambda x, y: (x.astype(np.float32) / 255, y)).shuffle(1000).batch(32).prefetch(2),
+        "rows": ds.filter(lambda x, y: y >= 0).shuffle(1000).batch(8).prefetch(2),
+        "mixed": ds.map(lambda x, y: y).interleave(
+            lambda y: ps.Dataset.range(5).shuffle(2), cycle_length=16, num_parallel_calls=2
+        ),
+    }
+    for name, pipeline in pipelines.items():
+        with pipeline.iterate() as it:
+            for _ in zip(range(30), it, strict=False):
+                pass
+            assert len(json.dumps(it.state())) < 64 << 10, name
+
+
+def test_given_a_shuffle_of_rows_then_a_resumed_run_reads_no_more_than_fills_its_slots() -> None:
+    slots = 100
+    ds = ps.Dataset.range(30_000).filter(lambda x: x >= 0).shuffle(slots)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(track, "SHARE", float("inf"))
+        state, _ = stopped(ds.with_options(ps.Options(block_rows=50)), 20_000, seed=1)
+    # A slot is drawn once in about so many rows; the last of them to be drawn waits for longer.
+    oldest = state["state"]["at"]["from"]["element"]
+    assert 20_000 - 40 * slots < oldest <= 20_000
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        (
+            lambda: ps.Dataset.range(10).map(double).batch(3),
+            "its batch has size=2, where this one has size=3",
+        ),
+        (
+            lambda: ps.Dataset.range(11).map(double).batch(2),
+            "its range has stop=10, where this one has stop=11",
+        ),
+        (lambda: ps.Dataset.range(10).map(noisy).batch(2), "its map was declared with another function"),
+        (lambda: ps.Dataset.range(10).batch(2), "it has map where this one has batch"),
+        (
+            lambda: ps.Dataset.range(10).map(double).batch(2).take(3),
+            "it has 3 ops and this one has 4: this one",
+        ),
+    ],
+)
+def test_given_another_pipeline_then_it_is_refused_and_the_difference_named(other: Any, said: str) -> None:
+    state, _ = stopped(ps.Dataset.range(10).map(double).batch(2), 2)
+    with pytest.raises(ArgumentError, match="the state is of another pipeline") as caught:
+        other().iterate(state=state)
+    assert said in str(caught.value)
+    assert "test_state.py:" in str(caught.value) or "ops" in said
+
+
+def test_given_only_another_parallelism_then_the_state_fits() -> None:
+    state, rest = stopped(ps.Dataset.range(40).map(branchy, num_parallel_calls=4).prefetch(2), 11)
+    assert rest_of(ps.Dataset.range(40).map(branchy).prefetch(ps.AUTOTUNE), state) == rest
+
+
+def test_given_other_passes_of_the_optimizer_then_the_rest_is_the_same() -> None:
+    ds = ps.Dataset.range(100).map(double).shuffle(20, seed=1).batch(5)
+    state, rest = stopped(ds, 7)
+    plain = ds.with_options(ps.Options(optimize=False))
+    with plain.iterate(state=state) as it:
+        assert events(it, 99) == rest
+        notes = [note for op in it.report().ops for note in op.notes]
+    assert any("went through 7 elements again" in note for note in notes)
+
+
+def test_given_a_generator_then_the_report_says_that_it_was_gone_through_again() -> None:
+    ds = ps.Dataset.from_generator(lambda: iter(range(20)))
+    state, rest = stopped(ds, 5)
+    with ds.iterate(state=state) as it:
+        assert events_of(it) == len(rest)
+        assert "went through 5 elements again" in str(it.report())
+
+
+def events_of(it: Any) -> int:
+    return sum(1 for _ in it)
+
+
+@pytest.mark.parametrize("wrong", [17, {"a": 1}, "not json", []])
+def test_given_something_else_than_a_state_then_it_is_refused(wrong: Any) -> None:
+    with pytest.raises((ArgumentError, ArgumentTypeError), match=r"expected what it\.state\(\) gave"):
+        ps.Dataset.range(3).iterate(state=wrong)
+
+
+def test_given_a_state_of_a_newer_form_then_it_is_refused() -> None:
+    ds = ps.Dataset.range(3)
+    state, _ = stopped(ds, 1)
+    with pytest.raises(ArgumentError, match="Update Penstock"):
+        ds.iterate(state={**state, "penstock": 1000})
+
+
+def test_given_another_seed_or_epoch_beside_the_state_then_it_is_refused() -> None:
+    ds = ps.Dataset.range(9).shuffle(3)
+    state, rest = stopped(ds, 1, seed=3, epoch=2)
+    with pytest.raises(ArgumentError, match="seed=3, got seed=4"):
+        ds.iterate(state=state, seed=4)
+    with pytest.raises(ArgumentError, match="epoch=2, got epoch=0"):
+        ds.iterate(state=state, epoch=0)
+    assert events(ds.iterate(state=state, seed=3, epoch=2), 99) == rest
+
+
+def test_given_elements_in_any_order_then_there_is_no_state() -> None:
+    ds = ps.Dataset.range(9).map(branchy, num_parallel_calls=2, deterministic=False)
+    with ds.iterate() as it, pytest.raises(ArgumentError, match="deterministic=False"):
+        it.state()
+
+
+def test_when_states_are_taken_while_another_thread_iterates_then_each_is_true() -> None:
+    ds = ps.Dataset.range(20_000).batch(2)
+    states: list[dict[str, Any]] = []
+    with ds.iterate() as it:
+        reader = threading.Thread(target=lambda: [None for _ in it])
+        reader.start()
+        while reader.is_alive():
+            states.append(it.state())
+        reader.join()
+    for state in (states[0], states[len(states) // 2], states[-1]):
+        with ds.iterate(state=state) as it:
+            left = [x.tolist() for x in it]
+        assert len(left) == 10_000 - state["elements"]
+        assert not left or left[0] == [2 * state["elements"], 2 * state["elements"] + 1]
+
+
+def test_given_a_window_in_the_users_hands_then_the_resumed_run_makes_its_own() -> None:
+    ds = ps.Dataset.range(20).window(4, shift=2)
+    with ds.iterate() as it:
+        held = [next(it), next(it), next(it)]
+        state = it.state()
+        assert [int(x) for x in held[2]] == [4, 5, 6, 7]
+        rest = [list(window) for window in it]
+    with ds.iterate(state=state) as it:
+        assert same([list(window) for window in it], rest)
+
+
+def test_given_the_state_that_the_first_version_wrote_then_it_is_read() -> None:
+    saved = json.loads((Path(__file__).parent / "form1.json").read_text())
+    from state.form1 import pipeline
+
+    with pipeline().iterate(state=saved["state"]) as it:
+        assert events(it, 10_000) == saved["rest"]
