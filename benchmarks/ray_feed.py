@@ -1,7 +1,7 @@
 """A heavy map in this process, in worker processes, and in Ray actors, on the same cores; and shards written.
 
-`python -m benchmarks.ray_feed` in an environment with `penstock[ray]`. Prints images a second and the bytes that
-the run held at most. The work is Python that holds the GIL, as augmentation often is: about 2 ms an image.
+`python -m benchmarks.ray_feed` in an environment with `penstock[ray]`. Prints images a second and the bytes
+that the run held at most. The work is Python that holds the GIL, as augmentation does: about 2 ms an image.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def source() -> ps.Dataset:
 
 
 def fed(ds: ps.Dataset) -> tuple[float, int, float]:
-    """Images a second after the first batch, the bytes held at most, and the seconds up to the first batch."""
+    """Images a second after the first batch, the bytes held at most, and the seconds up to the first."""
     began = time.perf_counter()
     with ds.batch(32).prefetch(2).iterate(memory=BUDGET, seed=1) as it:
         next(it)
@@ -75,6 +75,7 @@ def main() -> None:
     import ray
 
     ray.init(
+        "local",
         num_cpus=CORES,
         object_store_memory=200 << 20,
         include_dashboard=False,

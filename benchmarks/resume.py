@@ -1,4 +1,4 @@
-"""`python -m benchmarks.resume`: how large a state is, and how long it takes to go on from it in a new process.
+"""`python -m benchmarks.resume`: how large a state is, and how long it takes to go on from it elsewhere.
 
 Every peer stops in the middle of a pass and writes its state to a folder. Another process declares the same
 pipeline, goes on from there and gives the next batch, which has to be the one that the first process got.
@@ -85,7 +85,7 @@ def tf_data(work: str) -> Resumable:
     it = iter(ds.shuffle(SLOTS, seed=1).batch(BATCH).prefetch(2))
     checkpoint = tf.train.Checkpoint(iterator=it)
     return Resumable(
-        map(lambda batch: tf.nest.map_structure(lambda leaf: leaf.numpy(), batch), it),
+        (tf.nest.map_structure(lambda leaf: leaf.numpy(), batch) for batch in it),
         lambda folder: checkpoint.write(str(folder / "state")),
         lambda folder: checkpoint.read(str(folder / "state")).assert_consumed(),
     )

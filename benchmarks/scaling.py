@@ -70,7 +70,9 @@ def child(name: str) -> None:
 
 def main() -> None:
     """Run every work on every count of cores, and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--cores", default="", help="counts, as 1,2,4; all powers of two by default")
     parser.add_argument("--child", help=argparse.SUPPRESS)
     parser.add_argument("--only", default="", help="works whose names contain this")
@@ -94,7 +96,9 @@ def main() -> None:
             )  # fmt: skip
             rate = float(done.stdout)
             one = one or rate / count
-            print(f"{name}: {count} cores: {rate:,.0f} elements/s, {rate / one:.1f} times one core", flush=True)
+            print(
+                f"{name}: {count} cores: {rate:,.0f} elements/s, {rate / one:.1f} times one core", flush=True
+            )
 
 
 if __name__ == "__main__":

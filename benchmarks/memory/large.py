@@ -24,6 +24,12 @@ def growing(words: Words) -> Any:
     return words.generated(growing_rows, (None,), np.uint8).prefetch(words.autotune)
 
 
+def growing_mapped(words: Words) -> Any:
+    """Let the library choose how many calls to make at once, and how many elements to hold ready."""
+    rows = words.generated(growing_rows, (None,), np.uint8)
+    return rows.map(words.same, num_parallel_calls=words.autotune).prefetch(words.autotune)
+
+
 def parallel(words: Words) -> Any:
     """Make elements of 32 MiB, 16 calls at a time."""
     numbers, make = words.made(LARGE_ROWS, 32 * MIB)
@@ -37,6 +43,15 @@ PIPELINES = (
         BUDGET,
         SMALL + GROWING + LARGE,
         growing,
+        step=0.005,
+        quick=SMALL,
+    ),
+    Pipeline(
+        "map_growing",
+        "`map(AUTOTUNE)`, `prefetch(AUTOTUNE)`, elements that grow from 1 KiB to 4 MiB, then 5 ms a step",
+        BUDGET,
+        SMALL + GROWING + LARGE,
+        growing_mapped,
         step=0.005,
         quick=SMALL,
     ),

@@ -33,6 +33,9 @@ class Words(Protocol):
     def made(self, count: int, size: int) -> tuple[Any, Callable[[Any], Any]]:
         """A data set of numbers, and a function that makes `size` marked bytes of one."""
 
+    def same(self, element: Any) -> Any:
+        """An element, made anew."""
+
     def key(self, element: Any) -> Any:
         """The number, from 0 to 3, of the group that an element belongs to."""
 

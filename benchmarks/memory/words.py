@@ -28,6 +28,10 @@ class PenstockWords:
         numbers = self._ps.Dataset.range(count)
         return numbers, lambda number: np.full(size, mark(int(number)), np.uint8)
 
+    def same(self, element: Any) -> Any:
+        """An element, made anew."""
+        return element.copy()
+
     def key(self, element: Any) -> Any:
         """The number, from 0 to 3, of the group that an element belongs to."""
         return int(element[0]) % 4
@@ -54,6 +58,10 @@ class TensorFlowWords:
         tf = self._tf
         numbers = tf.data.Dataset.range(count)
         return numbers, lambda number: tf.fill([size], tf.cast(mark(number), tf.uint8))
+
+    def same(self, element: Any) -> Any:
+        """An element, made anew."""
+        return element + self._tf.constant(0, element.dtype)
 
     def key(self, element: Any) -> Any:
         """The number, from 0 to 3, of the group that an element belongs to."""

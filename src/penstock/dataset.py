@@ -579,6 +579,9 @@ class Dataset(Pipeline):
         `cycle_length` datasets are open at a time (4 unless said, on every machine), and each gives
         `block_length` elements (1) in its turn. One that has ended is replaced in its next turn.
 
+        With `num_parallel_calls`, so many are opened and read ahead at once, within the memory budget;
+        the elements and their order are the same. `deterministic=False` takes those that are ready first.
+
         >>> import penstock as ps
         >>> ds = ps.Dataset.range(3)
         >>> ds = ds.interleave(lambda n: ps.Dataset.from_tensors(n).repeat(3), 2, block_length=2)

@@ -20,7 +20,7 @@ from ray.cluster_utils import Cluster
 
 import penstock as ps
 from contract.op_contract import same
-from frameworks.running import run_checks
+from frameworks.running import run_checks, run_guide
 
 FILE = "../cluster/checks_ray.py"
 NODE = {"num_cpus": 1, "object_store_memory": 80 << 20}
@@ -274,13 +274,41 @@ def given_a_dataset_of_ray_then_its_rows_come_with_their_spec() -> None:
     assert [batch.tolist() for batch in ds.map(lambda row: row["n"]).take(4).batch(2)] == [[0, 1], [2, 3]]
 
 
-def given_what_is_no_dataset_of_ray_then_it_is_refused() -> None:
+def refused(call: Callable[[], Any], *words: str) -> None:
+    """Whether it is refused with these words, and with the line of this file."""
     try:
-        ps.from_ray([1, 2])
-    except ps.errors.ArgumentTypeError as error:
-        assert "ray.data.Dataset" in str(error) and "checks_ray.py" in str(error)
+        call()
+    except ps.errors.PenstockError as error:
+        for word in (*words, "checks_ray.py"):
+            assert word in str(error), (word, str(error))
     else:
         raise AssertionError("it was taken")
+
+
+def given_what_cannot_be_then_it_is_refused_and_the_error_says_why() -> None:
+    ds = ps.Dataset.range(4).map(lambda x: {"x": x})
+    refused(lambda: ps.from_ray([1, 2]), "ray.data.Dataset", "list")
+    refused(lambda: ds.distribute("dask", workers=2), "'ray'", "'dask'")
+    refused(lambda: ds.distribute(workers=0), "at least 1")
+    refused(lambda: ds.batch(2).distribute(workers=2), "expected a map right before it", "batch")
+    refused(lambda: ds.write_tfrecord("nowhere", engine="ray"), "expected shards=")
+    nested = ps.Dataset.range(2).flat_map(lambda _: ds.distribute(workers=1))
+    refused(lambda: list(nested), "not in a dataset that a function returns")
+
+
+def given_no_connection_then_the_error_says_how_to_make_one() -> None:
+    connected = ray.is_initialized
+    ray.is_initialized = lambda: False
+    try:
+        ds = ps.Dataset.range(4).map(lambda x: {"x": x})
+        refused(lambda: next(iter(ds.distribute(workers=1))), "ray.init()")
+        refused(lambda: ds.write_tfrecord("nowhere", shards=2, engine="ray"), "ray.init()")
+    finally:
+        ray.is_initialized = connected
+
+
+def given_the_guide_then_its_code_runs() -> None:
+    run_guide("cluster.md")
 
 
 if __name__ == "__main__":

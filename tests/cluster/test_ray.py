@@ -1,8 +1,10 @@
-"""Pipelines on a real Ray cluster of several nodes, in a process of its own; and what is refused before."""
+"""Pipelines on a real Ray cluster of several nodes, in a process of its own; and what is said without Ray."""
 
 from __future__ import annotations
 
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,10 +15,17 @@ from frameworks.running import names_in, outcomes
 CHECKS = "../cluster/checks_ray.py"
 
 
+@pytest.fixture(scope="module")
+def folder() -> Iterator[str]:
+    """Where this cluster has its files; the names of its sockets have to be short."""
+    with tempfile.TemporaryDirectory(prefix="ray-", ignore_cleanup_errors=True) as name:
+        yield name
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("check", names_in(CHECKS))
-def test_on_a_cluster(check: str) -> None:
-    said = outcomes(CHECKS, RAY_DEDUP_LOGS="0")[check]
+def test_on_a_cluster(check: str, folder: str) -> None:
+    said = outcomes(CHECKS, RAY_TMPDIR=folder)[check]
     assert not said, said
 
 

@@ -111,5 +111,5 @@ def test_given_the_fixture_then_a_test_that_leaks_fails_and_says_where(tmp_path:
         "test_it.py",
     ]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, env=os.environ, timeout=240)
-    assert "1 passed, 1 error" in done.stdout, done.stdout
+    assert "2 passed, 1 error" in done.stdout, done.stdout
     assert "test_it.py:6: kept.append(bytearray(30_000))" in done.stdout

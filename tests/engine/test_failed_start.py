@@ -69,6 +69,13 @@ def test_given_an_op_that_cannot_start_when_a_run_is_made_then_its_inputs_are_cl
     assert closed == ["source", "source"]
 
 
+def test_given_an_op_that_cannot_start_then_its_run_does_not_stay_in_the_budget() -> None:
+    budget = ps.Budget("16MiB")
+    with pytest.raises(ps.errors.PenstockError, match="cannot start"):
+        broken([]).iterate(memory=budget)
+    assert (budget.runs, budget.held) == (0, 0)
+
+
 def test_given_an_op_below_one_that_cannot_start_then_it_closes_its_other_inputs_too() -> None:
     closed: list[str] = []
     good = Dataset(Source(closed=closed))

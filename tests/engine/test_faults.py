@@ -135,6 +135,7 @@ def test_when_the_server_is_killed_then_another_takes_its_place() -> None:
         server = serving._server
         assert server is not None
         os.kill(server._process.pid, signal.SIGKILL)
+        assert gone({server._process.pid})  # and its workers are told to
         got += [int(x) for x in it]
     assert got == list(range(200))
     assert serving._server is not server
@@ -181,6 +182,7 @@ def slow(x):
 it = iter(ps.Dataset.range(100).map(slow, num_parallel_calls=2, executor="processes"))
 next(it)
 print("ready", flush=True)
+sys.stdin.readline()
 {then}
 """
 
@@ -190,6 +192,7 @@ def start(tmp_path: Path, then: str) -> tuple[subprocess.Popen[str], set[int]]:
     script.write_text(INTERRUPTED.format(then=then))
     process = subprocess.Popen(
         [sys.executable, str(script)],
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -199,6 +202,9 @@ def start(tmp_path: Path, then: str) -> tuple[subprocess.Popen[str], set[int]]:
     assert process.stdout.readline() == "ready\n"
     workers = children(process.pid)
     assert workers
+    assert process.stdin is not None
+    process.stdin.write("go on\n")
+    process.stdin.flush()
     return process, workers
 
 

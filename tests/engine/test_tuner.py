@@ -196,3 +196,30 @@ def test_given_a_queue_that_was_full_when_it_is_found_empty_then_twice_as_much_i
     assert depth.blocks == 8, "the loop does not wait: more would only take memory"
     chosen = meter.chosen["blocks ready"]
     assert (chosen.value, chosen.why) == (8, "all that were ready have been used up 2 times")
+
+
+def test_given_a_queue_that_stays_full_while_the_loop_hardly_waits_then_it_shrinks_ever_more_slowly() -> None:
+    turn = Turn()
+    depth = Depth(turn, Meter(), 1)
+
+    def grow() -> None:
+        turn.waits = 0.5
+        depth.full()
+        depth.empty(100)
+        turn.waits = 0.0
+
+    def until_smaller() -> int:
+        before, times = depth.blocks, 0
+        while depth.blocks == before:
+            depth.full()
+            times += 1
+        return times
+
+    grow()
+    first = until_smaller()
+    assert depth.blocks == 1
+    for _ in range(1000):
+        depth.full()
+    assert depth.blocks == 1, "and no smaller than at first"
+    grow()
+    assert until_smaller() == 2 * first

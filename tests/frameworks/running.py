@@ -25,6 +25,8 @@ from typing import Any
 HERE = Path(__file__).parent
 DOCS = HERE.parents[1] / "docs"
 SIGN = "@@ "
+LONGEST = 1000
+"""Seconds after which a process has hung, on however busy a machine."""
 
 
 def names_in(file: str) -> list[str]:
@@ -71,7 +73,7 @@ def _outcomes(file: str, environment: dict[str, str]) -> dict[str, str]:
         [sys.executable, str(HERE / file)],
         capture_output=True,
         text=True,
-        timeout=280,
+        timeout=LONGEST,
         env={**os.environ, **quiet(), **environment},
     )
     lines = [line.removeprefix(SIGN) for line in done.stdout.splitlines() if line.startswith(SIGN)]

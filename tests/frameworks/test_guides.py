@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from frameworks.running import outcomes
+import pytest
+
+from frameworks.running import LONGEST, outcomes
+
+pytestmark = pytest.mark.timeout(2 * LONGEST)
 
 
 def test_given_the_guide_from_dataloader_then_its_code_runs() -> None:

@@ -7,9 +7,10 @@ import sys
 import pytest
 
 import penstock as ps
-from frameworks.running import names_in, outcomes, started
+from frameworks.running import LONGEST, names_in, outcomes, started
 
 BACKENDS = ("tensorflow", "torch", "jax")
+pytestmark = pytest.mark.timeout(3 * LONGEST)  # the first test waits for whole processes
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

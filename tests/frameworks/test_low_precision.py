@@ -125,14 +125,6 @@ def test_given_torch_then_it_has_the_same_bytes_at_the_same_address(name: str) -
     assert batch.float().tolist() == rows.astype(np.float32).tolist()
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_given_jax_then_it_has_the_same_bytes(name: str) -> None:
-    pytest.importorskip("jax")
-    rows = rows_of(name)
-    (batch,) = ps.Dataset.from_tensor_slices(rows).batch(12).as_jax()
-    assert_same(np.asarray(batch), rows)
-
-
 def test_given_a_kind_that_torch_has_not_then_declaring_says_so() -> None:
     pytest.importorskip("torch")
     rows = np.zeros(3, ml_dtypes.float8_e3m4)

@@ -11,7 +11,9 @@ import sys
 import pytest
 
 import penstock as ps
-from frameworks.running import HERE, names_in, outcomes, quiet, started
+from frameworks.running import HERE, LONGEST, names_in, outcomes, quiet, started
+
+pytestmark = pytest.mark.timeout(2 * LONGEST)  # the first test waits for whole processes
 
 
 @pytest.mark.parametrize("check", names_in("checks_tensorflow.py"))
@@ -61,7 +63,7 @@ def test_given_two_workers_when_each_reads_its_shard_then_every_element_is_read_
             )
         )
     try:
-        said = [process.communicate(timeout=200) for process in processes]
+        said = [process.communicate(timeout=LONGEST) for process in processes]
     finally:
         for process in processes:
             process.kill()

@@ -128,15 +128,16 @@ def test_when_a_run_leaves_then_the_budget_is_there_for_the_others() -> None:
     assert budget.held == 1000, "what the first gives back now is not the others'"
 
 
-def test_given_a_run_that_cannot_start_then_it_does_not_stay_in_the_budget() -> None:
+def test_when_runs_end_then_nothing_of_them_stays_in_the_budget() -> None:
     budget = ps.Budget("16MiB")
-    arrays = ps.Dataset.range(1).flat_map(lambda _: ps.Dataset.from_tensors(0))
-    with pytest.raises(ps.errors.ArgumentError, match="memory"):
-        arrays.iterate(memory="no size")
-    for _ in range(3):
-        with arrays.iterate(memory=budget) as it:
-            list(it)
-    assert (budget.runs, budget.held) == (0, 0)
+    ds = ps.Dataset.range(9).map(images).shuffle(5)
+    for stop in (0, 1, 9):
+        it = ds.iterate(memory=budget)
+        for _ in range(stop):
+            next(it)
+        assert budget.runs == 1
+        it.close()
+        assert (budget.runs, budget.held) == (0, 0)
 
 
 def test_given_no_size_then_all_runs_share_one_budget_and_with_a_size_each_has_its_own() -> None:

@@ -39,6 +39,8 @@ class Crew:
         self._size = size
         self._kind = ray.remote(Worker).options(num_cpus=1, max_restarts=0, scheduling_strategy="SPREAD")
         self._shipment = Shipment(ray, job, where)
+        self.nbytes = self._shipment.nbytes
+        """What the job takes in the object store."""
         self._members: list[Member] = []
         self._failures = 0
         self._lock = threading.Lock()

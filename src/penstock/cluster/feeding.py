@@ -20,6 +20,8 @@ from penstock.memory.account import SMALLER
 
 SECONDS = 0.25
 """About so long a worker is at a chunk: a hand-over costs a few milliseconds."""
+MOST = 256
+"""So many chunks, and elements that have failed above, are in line at most."""
 GROWTH = 4
 """A chunk has at most so many times the rows of the one before."""
 
@@ -48,6 +50,9 @@ class Feeding(Running):
         self._upstream = context.input()
         self._crew = Crew(ray, job, workers, context.where)
         self._let_go = context.on_close(self._crew.end)
+        self._shipped = self._crew.nbytes
+        if not context.account.request(self._shipped):
+            context.account.require(self._shipped, "Make what the functions refer to smaller.")
         self._line: deque[Chunk | Failed] = deque()
         self._ready: deque[Block | BaseException] = deque()
         self._held: Block | None = None
@@ -110,7 +115,7 @@ class Feeding(Running):
                 return chunk
         if chunks and (self._row_bytes is None or any(chunk.large for chunk in chunks)):
             return None  # until it is known what comes of a row
-        while not self._ended:
+        while not self._ended and len(self._line) < MOST:
             block = self._taken_in()
             if block is not None:
                 return self._sent(block)
@@ -259,6 +264,7 @@ class Feeding(Running):
     def close(self) -> None:
         self._crew.end()
         self._let_go()
+        self._context.account.release(self._shipped)
         for chunk in self._line:
             if isinstance(chunk, Chunk):
                 self._context.account.release(chunk.reserved)

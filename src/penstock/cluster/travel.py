@@ -64,6 +64,7 @@ class Shipment:
         self._value = value
         self._where = where
         self._by_value: set[str] = set()
+        self.nbytes = 0
         self.ref = self._put()
 
     def _put(self) -> Any:
@@ -82,6 +83,7 @@ class Shipment:
                 f"{self._where}: the pipeline cannot be brought to another machine: "
                 f"{type(error).__name__}: {error}. Make such things inside the function."
             ) from error
+        self.nbytes = len(pickled) + sum(array.nbytes for array in arrays)
         return self._ray.put((pickled, arrays))
 
     def without(self, lacking: Lacking) -> None:

@@ -81,9 +81,9 @@ class Worker:
         began = perf_counter()
         try:
             pieces, passed = _worked(self._job, chunk.copy().slice(first, last), seen)
+            sent = [piece if isinstance(piece, Sent) else parcel_of(piece) for piece in pieces]
         except Exception as error:  # raised where the run is
             return Made(0, perf_counter() - began, (), as_sent(error)), []
-        sent = [piece if isinstance(piece, Sent) else parcel_of(piece) for piece in pieces]
         nbytes = sum(piece.packed.nbytes for piece in sent if isinstance(piece, Parcel))
         return Made(nbytes, perf_counter() - began, passed), sent
 

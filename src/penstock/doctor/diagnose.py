@@ -8,6 +8,7 @@ from penstock.doctor.accuse import accuse
 from penstock.doctor.axis import axis_of
 from penstock.doctor.candidates import BLOCK, Candidate, candidates
 from penstock.doctor.findings import CLEAN, LEAK, UNCLEAR, Curve, Diagnosis, Finding
+from penstock.doctor.remedies import remedies
 from penstock.doctor.verdict import judge
 from penstock.doctor.watching import Watching
 
@@ -47,7 +48,7 @@ def diagnose(watching: Watching) -> Diagnosis:
     found = list(candidates(watching, stretches))
     minor = any(one.minor for one in found)
     findings = [accuse(watching, one) for one in found if not one.minor and not (minor and one.vague)]
-    said.findings = settle(_with_line(findings))
+    said.findings = settle(_with_line(_lent(findings)))
     said.notes = [*_minor(found), *watching.evidence.waste()]
     said.status = LEAK if said.findings else CLEAN
     return said
@@ -75,6 +76,15 @@ def merged(stretches: list[tuple[str, range]]) -> list[tuple[str, range]]:
         else:
             found.append((loop, span))
     return found
+
+
+def _lent(findings: list[Finding]) -> list[Finding]:
+    """Where Penstock's ledger sees batches pile up, the container that grows is where they are kept."""
+    lent = next((one for one in findings if one.key == "memory.lent"), None)
+    for one in findings if lent is not None else ():
+        if one.kind == "growing-container":
+            one.remedy = remedies()["penstock-lent"]
+    return findings
 
 
 def _with_line(findings: list[Finding]) -> list[Finding]:

@@ -56,6 +56,7 @@ class Watching:
         self._timer = threading.Thread(target=self._time, name="penstock-doctor", daemon=True)
         self._posted = False
         self._busy = False
+        self._enough = False
         self._burst: Burst | None = None
         self._last_tick = 0.0
         self._leader: tuple[int, str] | None = None
@@ -122,6 +123,11 @@ class Watching:
     def _time(self) -> None:
         while not self._over.wait(self.pace.tick()):
             now = perf_counter()
+            if self._enough and self._on_main and not self._busy and not self._posted:
+                self._enough, self._most = False, None
+                end, thread = ctypes.py_object(StopEarly), ctypes.c_ulong(self._thread)
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, end)  # raised at its next line
+                continue
             if (
                 now < self.pace.due
                 or self._posted
@@ -149,6 +155,8 @@ class Watching:
                 self._by_clock(frame)
             else:
                 self._trap.set(frame)
+        except StopEarly:  # it has come in here, and is to end the script
+            self._most = 1
         except Exception as error:  # the script goes on
             self.trouble = f"{type(error).__name__}: {error}"
         return 0
@@ -157,11 +165,7 @@ class Watching:
         if self._over.is_set():
             return
         self.sample(frame)
-        if self._most is not None and self._by_loop() >= self._most:
-            self._most = None
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(
-                ctypes.c_ulong(self._thread), ctypes.py_object(StopEarly)
-            )
+        self._enough = self._most is not None and self._by_loop() >= self._most
 
     def _by_loop(self) -> float:
         if self._leader is not None or not self._loop_counts:

@@ -3,9 +3,10 @@
 Two things are measured: how much of its time the user's loop waits for the run, and how long whoever pulls
 from the op is inside of it, a row. While the loop hardly waits, half as many calls are tried, and kept if
 it still does not: the cores are the loop's. While it waits, twice as many are tried for a moment (or four
-times as many, where calls hardly use a core), or half as many, and what was before is taken up again unless a row has become clearly cheaper, twice in a row. A step
-in vain is tried again after a second, then after two, then four: so it settles, and finds out when the work
-has changed. In one run one step is tried at a time, so that no op is credited with what another has done.
+times as many, where calls hardly use a core), or half as many, and what was before is taken up again unless
+a row has become clearly cheaper, twice in a row. A step in vain is tried again after a second, then after
+two, then four: so it settles, and finds out when the work has changed. In one run one step is tried at a
+time, so that no op is credited with what another has done.
 
 No more calls are tried than could be of use: those that keep a core busy all of the time are as many as
 cores, those that wait for nine tenths of it are ten times as many.
@@ -36,6 +37,8 @@ FAR = 4
 """So many times the calls at one step, where far more could be of use."""
 AGAIN = 1.0
 """Seconds after which a step in vain is tried again; twice as long each time."""
+PATIENCE = 128
+"""So many times a queue is found full, by a loop that hardly waits, before it is made smaller."""
 MOST = 64
 """More calls at once than this, or than four for each core, are not tried."""
 
@@ -217,12 +220,16 @@ def most_calls(cores: int) -> int:
 class Depth:
     """How many blocks to keep ready: twice as many once all that were ready have been used up at once.
 
-    Only what has been full can be too small: where it never fills, more of it would help nobody. It does
-    not shrink; the budget decides how many of them there really are.
+    Only what has been full can be too small: where it never fills, more of it would help nobody. Half as
+    many are enough again once it has been full for long while the loop hardly waited; for twice as long
+    after each time that this was wrong. The budget decides how many of them there really are.
     """
 
     def __init__(self, turn: Turn, meter: Meter, start: int) -> None:
         self.blocks = start
+        self._least = start
+        self._quiet = 0
+        self._patience = PATIENCE
         self._turn = turn
         self._meter = meter
         self._was_full = False
@@ -232,13 +239,20 @@ class Depth:
     def full(self) -> None:
         """As many are ready as there may be."""
         self._was_full = True
+        if self._turn.waits < HARDLY and self.blocks > self._least:
+            self._quiet += 1
+            if self._quiet >= self._patience:
+                self._quiet = 0
+                self.blocks //= 2
+                self._say("more are not needed: the loop hardly waits")
 
     def empty(self, most: int) -> None:
         """Somebody waits for the next one, and there is none; `most` is how many the budget has room for."""
         if not self._was_full or self._turn.waits < HARDLY:
             return
-        self._was_full = False
+        self._was_full, self._quiet = False, 0
         if 2 * self.blocks <= most:
+            self._patience *= 2
             self.blocks *= 2
             self._times += 1
             often = "once" if self._times == 1 else f"{self._times} times"

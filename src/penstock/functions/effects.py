@@ -127,7 +127,8 @@ def _stays(loads: dis.Instruction, cells: dict[str, Any], own: tuple[str, ...]) 
     if loads.opname == "LOAD_DEREF":
         return loads.argval in cells
     # A SWAP comes before what is written in `a.b += c`, of which it is not easily told what `a` is.
-    return loads.opname in ("LOAD_GLOBAL", "SWAP") or loads.argval in own
+    last = loads.argval[-1] if isinstance(loads.argval, tuple) else loads.argval  # of two in one, since 3.13
+    return loads.opname in ("LOAD_GLOBAL", "SWAP") or last in own
 
 
 def _before_index(instructions: list[dis.Instruction], i: int) -> dis.Instruction | None:
@@ -136,7 +137,10 @@ def _before_index(instructions: list[dis.Instruction], i: int) -> dis.Instructio
     for j in range(i - 1, 0, -1):
         one = instructions[j]
         argument = one.arg if one.opcode >= dis.HAVE_ARGUMENT else None
-        pushed += dis.stack_effect(one.opcode, argument, jump=False)
+        try:
+            pushed += dis.stack_effect(one.opcode, argument, jump=False)
+        except ValueError:
+            return None
         if pushed == 1:
             return instructions[j - 1]
     return None

@@ -154,7 +154,7 @@ class Module:
         if not isinstance(node, ast.Name):
             return [(node, frame)]
         found: list[Origin] = []
-        for one in self.definitions(node):
+        for one in sorted(self.definitions(node), key=_position):  # the same order in every run
             if one in frame:
                 value, outer = frame[one]
                 found += self.origins(value, outer, depth - 1)
@@ -286,6 +286,10 @@ class Module:
     def within(self, node: ast.AST, outer: ast.AST) -> bool:
         """Whether a node is inside another one."""
         return node is outer or any(above is outer for above in self.ancestors(node))
+
+
+def _position(made: Definition) -> tuple[int, int]:
+    return getattr(made.node, "lineno", 0), getattr(made.node, "col_offset", 0)
 
 
 def word(call: ast.Call, name: str, place: int | None = None) -> ast.expr | None:

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Iterator
 from typing import Any
+from weakref import WeakSet
 
 from penstock.doctor.signals import Look, Signal
 
 RUN = "penstock.engine.run"
 
 
+_RUNS: WeakSet[Any] = WeakSet()
+"""Those that were met: a run that began before the watch is met once, and then set aside."""
+
+
 def _runs(look: Look) -> Iterator[Any]:
     kind = sys.modules[RUN].Run
-    return (one for one in look.objects if type(one) is kind)
+    if not _RUNS:
+        gc.unfreeze()
+        _RUNS.update(one for one in gc.get_objects() if type(one) is kind)
+        gc.freeze()
+    _RUNS.update(one for one in look.objects if type(one) is kind)
+    return iter(list(_RUNS))
 
 
 def lent(look: Look) -> float | None:

@@ -1,0 +1,119 @@
+"""What the doctor costs a step: `python -m benchmarks.doctor_overhead [numpy torch keras]`.
+
+Each loop runs in a process of its own, with and without a watch, in turn. Counted is the CPU time of the
+process a step: it does not depend on what else the machine does. The first seconds, in which the doctor
+looks more often, are given apart.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from statistics import median
+from time import process_time
+
+FIRST = 6.0
+"""CPU seconds that are counted apart."""
+THEN = 12.0
+PAIRS = 3
+
+
+def numpy_loop() -> Callable[[], None]:
+    """A step of logistic regression."""
+    import numpy as np
+
+    rng = np.random.default_rng(0)
+    data, weights = rng.random((4096, 64)), np.zeros(64)
+
+    def step() -> None:
+        nonlocal weights
+        rows = data[rng.integers(0, 4096, 256)]
+        guess = 1 / (1 + np.exp(-rows @ weights))
+        weights = weights - 0.1 * rows.T @ (guess - 0.5) / 256
+
+    return step
+
+
+def torch_loop() -> Callable[[], None]:
+    """A step of a small network."""
+    import torch
+
+    torch.set_num_threads(1)
+    model = torch.nn.Sequential(torch.nn.Linear(128, 256), torch.nn.ReLU(), torch.nn.Linear(256, 10))
+    optimizer = torch.optim.Adam(model.parameters())
+
+    def step() -> None:
+        loss = model(torch.randn(64, 128)).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+    return step
+
+
+def keras_loop() -> Callable[[], None]:
+    """A training step of a small model."""
+    import keras
+    import numpy as np
+
+    model = keras.Sequential([keras.layers.Dense(256, activation="relu"), keras.layers.Dense(10)])
+    model.compile("adam", "mse")
+    x, y = np.random.rand(64, 128).astype("float32"), np.random.rand(64, 10).astype("float32")
+
+    def step() -> None:
+        model.train_on_batch(x, y)
+
+    return step
+
+
+LOOPS = {"numpy": numpy_loop, "torch": torch_loop, "keras": keras_loop}
+
+
+def timed(name: str, watched: bool) -> tuple[float, float]:
+    """CPU microseconds a step, in the first seconds and then."""
+    import penstock as ps
+
+    step = LOOPS[name]()
+    step()
+    found = []
+    with ps.doctor.watch() if watched else nullcontext():
+        for span in (FIRST, THEN):
+            began, steps = process_time(), 0
+            while process_time() - began < span:
+                step()
+                steps += 1
+            found.append((process_time() - began) / steps * 1e6)
+    return found[0], found[1]
+
+
+def pairs(name: str) -> Iterator[tuple[list[float], list[float]]]:
+    """What processes of their own say, without and with a watch."""
+    for _ in range(PAIRS):
+        said = []
+        for watched in ("plain", "watched"):
+            words = [sys.executable, "-m", "benchmarks.doctor_overhead", "--child", name, watched]
+            done = subprocess.run(words, capture_output=True, text=True, check=True)
+            said.append(json.loads(done.stdout.splitlines()[-1]))
+        yield said[0], said[1]
+
+
+def main(arguments: list[str]) -> None:
+    """Measure the loops that are asked for, and print a table."""
+    if arguments[:1] == ["--child"]:
+        print(json.dumps(timed(arguments[1], arguments[2] == "watched")))
+        return
+    print("| loop | a step | the first seconds | then |")
+    print("|---|---|---|---|")
+    for name in arguments or LOOPS:
+        measured = list(pairs(name))
+        plain = median(without[1] for without, _ in measured)
+        early = median(watched[0] / without[0] - 1 for without, watched in measured)
+        then = median(watched[1] / without[1] - 1 for without, watched in measured)
+        print(f"| {name} | {plain:,.0f} us | {early:+.1%} | {then:+.1%} |", flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
