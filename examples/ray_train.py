@@ -33,16 +33,15 @@ def train() -> None:
     digits = load_digits()
     images = (digits.images[..., None] / 16).astype(np.float32)
     dataset = ps.Dataset.from_tensor_slices((images[:1500], digits.target[:1500]))
-    dataset = dataset.shuffle(buffer_size=10_000, seed=0).map(augment).distribute("ray", workers=1)
-    batches = dataset.batch(32).prefetch(2).as_torch(remainder="drop")
+    dataset = dataset.shuffle(buffer_size=10_000, seed=0).repeat(4)  # four epochs in one run, with its actors
+    dataset = dataset.map(augment).distribute("ray", workers=1).batch(32).prefetch(2)
     layers = [torch.nn.Flatten(), torch.nn.Linear(64, 128), torch.nn.ReLU(), torch.nn.Linear(128, 10)]
     model = prepare_model(torch.nn.Sequential(*layers))
     optimizer = torch.optim.Adam(model.parameters(), 0.002)
-    for _ in range(4):
-        for x, y in batches:
-            optimizer.zero_grad()
-            torch.nn.functional.cross_entropy(model(x), y).backward()
-            optimizer.step()
+    for x, y in dataset.as_torch(remainder="drop"):
+        optimizer.zero_grad()
+        torch.nn.functional.cross_entropy(model(x), y).backward()
+        optimizer.step()
     with torch.no_grad():
         unseen, answers = torch.from_numpy(images[1500:]), torch.from_numpy(digits.target[1500:])
         right = (model(unseen).argmax(dim=1) == answers).float().mean()

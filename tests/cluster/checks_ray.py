@@ -123,19 +123,19 @@ def given_elements_that_fail_then_errors_and_numbers_are_those_of_one_machine() 
 
 def given_an_element_that_kills_workers_then_it_alone_is_an_error() -> None:
     def dies(x: Any) -> Any:
-        if x == 5:
+        if x == 2:
             os.abort()
         return x
 
-    got = drained(ps.Dataset.range(9).map(dies).distribute(workers=2))
-    assert [int(x) for x in got if not isinstance(x, tuple)] == [0, 1, 2, 3, 4, 6, 7, 8]
-    assert got[5][0] == "WorkerError" and "element 5" in got[5][1]
+    got = drained(ps.Dataset.range(5).map(dies).distribute(workers=1))
+    assert [int(x) for x in got if not isinstance(x, tuple)] == [0, 1, 3, 4]
+    assert got[2][0] == "WorkerError" and "element 2" in got[2][1]
 
 
 def given_large_elements_then_the_bytes_on_their_way_stay_in_the_budget() -> None:
     budget = 16 << 20
     ds = ps.Dataset.range(120).map(lambda x: np.full(1 << 17, x))  # a MiB each
-    with ds.distribute(workers=3).iterate(memory=budget) as it:
+    with ds.distribute(workers=2).iterate(memory=budget) as it:
         got = [int(row[0]) for row in it]
         assert it._run.ledger.peak <= budget
         [held] = [op.peak for op in it.report().ops if op.name == "distribute"]
@@ -247,13 +247,13 @@ def given_shards_that_are_missing_or_damaged_then_the_same_call_puts_them_right(
         try:
             ds.write_tfrecord(folder / "out", shards=9, engine="ray")
         except ps.errors.FunctionError as error:
-            assert "element 70" in str(error)
+            assert "map at" in str(error) and "element 70" in str(error)
+            assert "7 shards are complete" in error.__notes__[-1]
         else:
             raise AssertionError("it was written")
         good.touch()
         first = folder / "out" / "data-00000-of-00009.tfrecord"
-        if first.exists():
-            first.write_bytes(first.read_bytes()[:-1] + b"?")
+        first.write_bytes(first.read_bytes()[:-1] + b"?")
         written = ds.write_tfrecord(folder / "out", shards=9, engine="ray")
         features = {"x": ps.io.FixedLenFeature([], np.int64)}
         rows = ps.TFRecordDataset(written.shards).map(lambda r: ps.io.parse_single_example(r, features)["x"])

@@ -49,11 +49,8 @@ def named(monkeypatch: pytest.MonkeyPatch, tmp_path: object) -> dict[str, tuple[
     world = World(Places(file))
 
     def look() -> list[tuple[str, tuple[str, str]]]:
-        found = []
-        for node in world.walk():
-            if isinstance(node.thing, list) and node.thing and str(node.thing[0]).startswith("of "):
-                found.append((str(node.thing[0]), (node.path(), node.root().scope)))
-        return found
+        lists = [node for node in world.walk() if isinstance(node.thing, list) and node.thing]
+        return [(str(node.thing[0]), (node.path(), node.root().scope)) for node in lists]
 
     run: Callable[..., object] = vars(module)["run"]
     run(look)

@@ -189,6 +189,27 @@ def test_given_many_datasets_of_large_elements_then_the_budget_holds(loose: bool
         assert it._run.ledger.claimed == 0
 
 
+def test_given_no_room_for_all_then_fewer_are_read_ahead_and_the_report_notes_it() -> None:
+    budget = 5 * MIB
+    ds = ps.Dataset.range(24).interleave(large, 16, num_parallel_calls=16)
+    with ds.iterate(memory=budget) as it:
+        assert sum(1 for _ in it) == 24 * 12
+        assert it._run.ledger.peak <= budget
+        notes = [note for op in it.report().ops for note in op.notes]
+    assert "reads fewer datasets ahead than it was asked for, to stay in the budget" in notes
+
+
+def test_when_an_inner_one_is_left_early_then_its_threads_end_with_it() -> None:
+    def inner(_: Any) -> ps.Dataset:
+        return ps.Dataset.range(100).interleave(ps.Dataset.range, 4, num_parallel_calls=3).take(3)
+
+    before = threading.active_count()
+    with ps.Dataset.range(12).flat_map(inner).iterate() as it:
+        for _ in range(34):
+            next(it)
+        assert threading.active_count() - before <= 3
+
+
 def made(n: Any) -> ps.Dataset:
     return ps.Dataset.from_tensor_slices(np.full((4, MIB), n % 251, np.uint8))
 

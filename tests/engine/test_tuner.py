@@ -108,6 +108,23 @@ def test_when_a_loop_that_hardly_waited_begins_to_wait_then_there_are_more_calls
     assert work.calls.now >= 8
 
 
+def test_given_a_step_that_gains_for_a_moment_only_then_it_is_not_kept() -> None:
+    work = Work(computing, most=4)
+    first: list[float] = []
+
+    def lucky(calls: int) -> float:
+        if calls == 2:
+            return 0.01
+        first[:] = first or [work.now]
+        return 0.002 if work.now - first[0] < 0.12 else 0.02
+
+    work.cost = lucky
+    work.run(0.9)
+    assert max(calls for _, calls in work.seen) == 4
+    assert work.meter.chosen["calls at once"].value <= 2
+    assert work.calls.now <= 2
+
+
 def test_given_no_more_than_is_of_use_then_no_more_is_tried() -> None:
     work = Work(waiting, start=2, most=8)
     work.run(5.0)

@@ -1,4 +1,4 @@
-"""What a shuffle's slots hold after some draws: found from the last draw back, the same as from the first on."""
+"""What a shuffle's slots hold after some draws, found from the last draw back: as if from the first on."""
 
 from __future__ import annotations
 

@@ -63,6 +63,16 @@ def test_given_a_run_that_has_more_than_its_share_when_another_asks_within_its_o
     assert keeper.asked
 
 
+def test_given_a_run_that_lacks_more_than_another_has_above_its_share_then_that_one_keeps_its_share() -> None:
+    budget = Budget(1000)
+    first, second = Ledger(budget), Ledger(budget)
+    Keeper(first.account("shuffle"))
+    assert first.account("shuffle").request(550)
+    second.account("map").expect(200)
+    assert not second.account("cache").request(400)
+    assert first.held == 500
+
+
 def test_given_a_run_within_its_share_when_another_asks_for_more_than_its_own_then_it_gives_nothing() -> None:
     budget = Budget(1000)
     first, second = Ledger(budget), Ledger(budget)

@@ -19,7 +19,7 @@ from penstock.graph import track
 from state.pipelines import Told, declared, events, write_files
 
 LIMIT = 120
-EXAMPLES = int(os.environ.get("PENSTOCK_STATE_EXAMPLES", "150"))
+EXAMPLES = int(os.environ.get("PENSTOCK_STATE_EXAMPLES", "100"))
 """The same ones each time, unless more are asked for."""
 GoOn = Callable[[Told, Any, int], list[str]]
 
@@ -93,7 +93,7 @@ def go_on(folder: Path) -> Iterator[GoOn]:
         process.stdin.close()
 
 
-@settings(max_examples=EXAMPLES, derandomize=EXAMPLES == 150, suppress_health_check=list(HealthCheck))
+@settings(max_examples=EXAMPLES, derandomize=EXAMPLES == 100, suppress_health_check=list(HealthCheck))
 @given(
     told=pipelines(),
     stop=st.integers(0, 60),

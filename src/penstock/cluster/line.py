@@ -97,6 +97,13 @@ class Begun(Op):
 
     name = "begun"
 
+    @property
+    def called(self) -> str:
+        return self.op.called
+
+    def describe(self) -> str:
+        return self.op.describe()
+
     def start(self, context: Context) -> Running:
         running = self.op.start(context)
         running.restore({"input": {"skip": self.skip} if self.skip else {}, "seen": self.seen})

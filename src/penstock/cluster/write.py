@@ -92,18 +92,27 @@ class _Tasks:
         self._at_work: dict[Any, range] = {}
 
     def done(self, runs: Iterator[range]) -> Iterator[tuple[range, Wrote]]:
-        """What each has written, as they come."""
-        for run in runs:
-            self._start(run)
-            if len(self._at_work) >= self.places:
-                yield self._next()
-        while self._at_work:
-            yield self._next()
+        """What each has written, as they come. Of several that fail, the error of the first is raised."""
+        failed: tuple[int, BaseException] | None = None
+        while True:
+            while failed is None and len(self._at_work) < self.places and (run := next(runs, None)):
+                self._start(run)
+            if not self._at_work:
+                break
+            run, answer = self._next()
+            if isinstance(answer, Wrote):
+                yield run, answer
+                continue
+            if failed is None or run.start < failed[0]:
+                failed = run.start, answer.error()
+            self._cancel(after=failed[0])
+        if failed is not None:
+            raise failed[1]
 
     def _start(self, run: range) -> None:
         self._at_work[self._task.remote(self._shipment.ref, run.start, run.stop)] = run
 
-    def _next(self) -> tuple[range, Wrote]:
+    def _next(self) -> tuple[range, Wrote | Sent]:
         while True:
             ref = self._ray.wait(list(self._at_work), num_returns=1)[0][0]
             run = self._at_work.pop(ref)
@@ -119,16 +128,19 @@ class _Tasks:
             if isinstance(answer, Lacking):
                 self._shipment.without(answer)
                 self._start(run)
-            elif isinstance(answer, Sent):
-                raise answer.error()
             else:
                 return run, answer
 
+    def _cancel(self, after: int) -> None:
+        """Let nobody go on whose shards come later."""
+        for ref, run in list(self._at_work.items()):
+            if run.start > after:
+                self._ray.cancel(ref, force=True)
+                del self._at_work[ref]
+
     def end(self) -> None:
         """Let nobody go on."""
-        for ref in self._at_work:
-            self._ray.cancel(ref, force=True)
-        self._at_work.clear()
+        self._cancel(after=-1)
 
 
 class _Published:

@@ -51,8 +51,8 @@ def judge(xs: Sequence[float], ys: Sequence[float], least: float) -> Judged:
     >>> steps = list(range(100))
     >>> round(judge(steps, [7.0 * x for x in steps], least=10).growth.slope, 3)
     7.0
-    >>> judge(steps, [min(x, 40) for x in steps], least=10).reason
-    'it stopped growing'
+    >>> judge(steps, [min(x, 85) for x in steps], least=10).growth is None  # it fills, and is full
+    True
     >>> judge(steps, [x % 20 for x in steps], least=5).reason
     'flat'
     """
@@ -106,7 +106,7 @@ def binned(xs: Sequence[float], ys: Sequence[float], bins: int = BINS) -> tuple[
 def theil_sen(xs: Sequence[float], ys: Sequence[float]) -> tuple[float, float, float]:
     """The median of all pairwise slopes, and Sen's 95% interval of it.
 
-    >>> theil_sen([0, 1, 2, 3], [1.0, 3.0, 5.0, 90.0])[0]
+    >>> theil_sen([0, 1, 2, 3, 4], [1.0, 3.0, 5.0, 7.0, 90.0])[0]
     2.0
     """
     slopes = sorted(

@@ -71,6 +71,7 @@ class SideBySide(Running, Branches):
         self._beginning = False  # whether somebody is just taking an element in
         self._ended = False  # whether there are no more elements
         self._idle = 0
+        self._largest = 0  # the bytes of the largest block of all of them
         self._asides: list[Aside] = []
 
     @property
@@ -237,7 +238,7 @@ class SideBySide(Running, Branches):
 
     def _claim(self, branch: Branch) -> bool:
         """Whether there is room for one block more of a dataset, or somebody cannot do without it."""
-        ledger, size = self._context.ledger, branch.largest
+        ledger, size = self._context.ledger, branch.largest or self._largest
         if branch.queue and branch.ready_bytes + size > self._context.block_bytes:
             return False
         if ledger.claim(self._context.account, size):
@@ -290,6 +291,7 @@ class SideBySide(Running, Branches):
         with self._changed:
             if not opening:
                 branch.put(item)
+                self._largest = max(self._largest, branch.largest)
             elif item is not None:
                 self._not_opened(branch, item, wanted=wanted)
             branch.busy = False

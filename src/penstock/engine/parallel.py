@@ -194,6 +194,7 @@ class Parallel(Running):
                 if self._ended and not self._line:
                     return None
                 if self._done() is None:
+                    self._stop.check()  # with the lock, so that nobody says so in between
                     began = perf_counter()
                     self._changed.wait()
                     self._context.meter.waited += perf_counter() - began

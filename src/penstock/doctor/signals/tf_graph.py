@@ -1,36 +1,53 @@
-"""TensorFlow's graph of version 1: every op that is made stays in it."""
+"""TensorFlow's graphs of version 1: every op that is made stays in its graph."""
 
 from __future__ import annotations
 
+import gc
 import sys
 from typing import Any
+from weakref import WeakSet
 
 from penstock.doctor.places import Place, Places
 from penstock.doctor.signals import Look, Signal, Suspect
 
 OPS = "tensorflow.python.framework.ops"
+_GRAPHS: WeakSet[Any] = WeakSet()
+"""Those of the user that were met: one that was made before the watch is met once, and then set aside."""
+_LOOKED: set[str] = set()
 
 
-def graph() -> Any:
-    """The graph that ops go to outside of functions, if there is one."""
-    return sys.modules[OPS]._default_graph_stack._global_default_graph
+def graphs(look: Look) -> list[Any]:
+    """The default graph, and the user's own; not those of functions."""
+    ops = sys.modules[OPS]
+    if not _LOOKED:
+        _LOOKED.add(OPS)
+        gc.unfreeze()
+        _GRAPHS.update(one for one in gc.get_objects() if type(one) is ops.Graph)
+        gc.freeze()
+    _GRAPHS.update(one for one in look.objects if type(one) is ops.Graph)
+    default = ops._default_graph_stack._global_default_graph
+    return list({id(one): one for one in [*_GRAPHS, default] if one is not None}.values())
 
 
-def operations(_: Look) -> float | None:
-    """How many ops it has."""
-    there = graph()
-    return None if there is None else float(there._version if hasattr(there, "_version") else there.version)
+def size(graph: Any) -> float:
+    """How many ops a graph has."""
+    return float(graph._version if hasattr(graph, "_version") else graph.version)
+
+
+def operations(look: Look) -> float | None:
+    """How many ops the graphs have."""
+    found = graphs(look)
+    return sum(map(size, found)) if found else None
 
 
 def newest(places: Places) -> Suspect:
     """The line that has made the last ops."""
-    there = graph()
-    made = there.get_operations()[-1]
-    name = made.type
+    made = max(graphs(Look()), key=size).get_operations()[-1]
+    chain = ("a graph of TensorFlow", f"op `{made.type}`")
     for line in reversed(list(made.traceback)):
         if places.is_user(line.filename):
-            return Suspect(Place(line.filename, line.lineno), ("the default graph", f"op `{name}`"))
-    return Suspect(None, ("the default graph", f"op `{name}`"))
+            return Suspect(Place(line.filename, line.lineno), chain)
+    return Suspect(None, chain)
 
 
 def kept(thing: object, where: str) -> str | None:
@@ -40,4 +57,16 @@ def kept(thing: object, where: str) -> str | None:
     return "tf-graph" if ops is not None and isinstance(thing, (ops.Graph, ops.Operation)) else None
 
 
-SIGNALS = [Signal("tf.operations", "tf-graph", "ops", 10, operations, needs=OPS, quick=True, suspect=newest)]
+SIGNALS = [
+    Signal(
+        "tf.operations",
+        "tf-graph",
+        "ops",
+        10,
+        operations,
+        needs=OPS,
+        objects=True,
+        quick=True,
+        suspect=newest,
+    )
+]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -35,6 +36,7 @@ class Functions:
         self._reserve = reserve
         self.by_value: set[str] = set()
         """Modules that workers cannot import: what they define goes by value."""
+        self._lock = threading.Lock()
         self.near = False
         """Whether the server is there, and has loaded what they need: a worker takes no time from now on."""
         self.nbytes = 0
@@ -87,25 +89,29 @@ class Functions:
         born(link)
         try:
             for _ in range(_MODULES):
-                link.send(("start", self._parcel, self._around), (self._descriptor,))
+                with self._lock:  # several threads start workers at the same time
+                    known = frozenset(self.by_value)
+                    link.send(("start", self._parcel, self._around), (self._descriptor,))
                 answer = link.receive()
                 if answer[0] == "ready":
                     return link
-                self._by_value_too(*answer[1:])
+                with self._lock:
+                    self._by_value_too(known, *answer[1:])
             raise CannotTravel(f"{self._where}: too many modules cannot be imported in a worker process.")
         except BaseException:
             dead(link)
             raise
 
-    def _by_value_too(self, module: str | None, said: str) -> None:
-        """Have what that module defines go by value: workers cannot import it."""
-        if module is None or module in self.by_value or module not in sys.modules:
+    def _by_value_too(self, known: frozenset[str], module: str | None, said: str) -> None:
+        """Have what that module defines go by value: workers cannot import it. `known` are those that do."""
+        if module is None or module in known or module not in sys.modules:
             raise CannotTravel(
                 f"{self._where}: the function could not be loaded in a worker process: {said}. "
                 f"Use executor='threads', or define it where it can be imported."
             )
-        self.by_value.add(module)
-        self._pack()
+        if module not in self.by_value:
+            self.by_value.add(module)
+            self._pack()
 
     def close(self) -> None:
         """Give the shared memory back."""
