@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import ray
 import torch
-from ray.train import RunConfig, ScalingConfig, get_context, report
+from ray.train import RunConfig, ScalingConfig, get_context
 from ray.train.torch import TorchTrainer, prepare_model
 from sklearn.datasets import load_digits
 
@@ -27,7 +27,7 @@ def augment(image: Any, label: Any) -> tuple[Any, Any]:
     return ps.image.random_brightness(image, 0.1), label
 
 
-def train() -> None:
+def train() -> tuple[int, float]:
     """What each trainer does."""
     torch.manual_seed(0)
     digits = load_digits()
@@ -45,7 +45,7 @@ def train() -> None:
     with torch.no_grad():
         unseen, answers = torch.from_numpy(images[1500:]), torch.from_numpy(digits.target[1500:])
         right = (model(unseen).argmax(dim=1) == answers).float().mean()
-    report({"right": float(right), "trainers": get_context().get_world_size()})
+    return get_context().get_world_size(), float(right)
 
 
 if __name__ == "__main__":
@@ -55,6 +55,6 @@ if __name__ == "__main__":
         trainer = TorchTrainer(
             train, scaling_config=ScalingConfig(num_workers=2), run_config=RunConfig(storage_path=folder)
         )
-        told = trainer.fit().metrics
-    print(f"{told['trainers']} trainers: {told['right']:.1%} of unseen digits are right")
+        trainers, right = trainer.fit().return_value
+    print(f"{trainers} trainers: {right:.1%} of unseen digits are right")
     ray.shutdown()

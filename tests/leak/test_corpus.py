@@ -19,6 +19,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 CORPUS = Path(__file__).parent / "corpus"
 LEAKY = sorted((CORPUS / "leaky").glob("*.py"))
 CLEAN = sorted((CORPUS / "clean").glob("*.py"))

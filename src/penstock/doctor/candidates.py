@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from penstock.doctor.axis import axis_of
 from penstock.doctor.findings import Axis, Curve
 from penstock.doctor.paths import Described
-from penstock.doctor.signals import Signal
+from penstock.doctor.signals import Signal, loaded
 from penstock.doctor.verdict import Growth, judge, theil_sen
 from penstock.doctor.watching import Watching
 from penstock.memory.sizes import show_bytes
@@ -22,6 +22,10 @@ STOPPED = 0.3
 LEAST_LENGTH = 8.0
 LEAST_BUFFER = 4096.0
 LEAST_OBJECTS = 20.0
+LEAST_FOREIGN, SELDOM = 60.0, 0.2
+"""Of a library's types: so many, and so many a step; libraries fill caches of their own for a while."""
+CALM, RUNTIMES = 4.0, ("tensorflow", "torch", "jax")
+"""Runtimes settle slowly: with one of them, memory must grow by so many times more to count."""
 LEAST_PLAIN = 1000.0
 """Of lists, dicts and tuples there are many, and some of them are the doctor's own."""
 BLOCK = 48.0
@@ -65,7 +69,7 @@ def candidates(watching: Watching, stretches: list[tuple[str, range]]) -> Iterat
             tier = (
                 5 if signal.bytes or key == "python.blocks" else 1 if signal.key.startswith("process.") else 2
             )
-            found = grows(watching, stretches, key, signal.least)
+            found = grows(watching, stretches, key, signal.least * (CALM if _noisy(key) else 1))
             if found is not None:
                 one = Candidate(key, signal.kind, signal.unit, tier, *found, signal=signal)
                 if tier < 5 or _matters(one, BLOCK if key == "python.blocks" else 1.0):
@@ -74,8 +78,10 @@ def candidates(watching: Watching, stretches: list[tuple[str, range]]) -> Iterat
             if key.startswith(("type penstock.doctor.", "type array.")):
                 continue
             plain = key.startswith(("type builtins.", "type collections.", "type weakref."))
-            found = grows(watching, stretches, key, LEAST_PLAIN if plain else LEAST_OBJECTS)
-            if found is not None:
+            user = watching.paths.world.of_user_module(key[5:].rpartition(".")[0])
+            least = LEAST_PLAIN if plain else LEAST_OBJECTS if user else LEAST_FOREIGN
+            found = grows(watching, stretches, key, least)
+            if found is not None and (user or found[1].slope >= SELDOM):
                 yield Candidate(key, "python-objects", f"`{key.rpartition('.')[2]}`", 4, *found)
         else:
             yield from _path(watching, stretches, key)
@@ -97,6 +103,10 @@ def _path(watching: Watching, stretches: list[tuple[str, range]], key: str) -> I
             "too little to matter."
         )
     yield one
+
+
+def _noisy(key: str) -> bool:
+    return key in ("memory.heap", "memory.anonymous") and any(map(loaded, RUNTIMES))
 
 
 def _matters(one: Candidate, each: float) -> bool:

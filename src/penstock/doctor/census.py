@@ -14,7 +14,7 @@ from penstock.doctor.signals import Look
 
 YOUNG = 20_000
 """With more objects than that since it was last counted anew, it is time to do so again."""
-DEAR, EVERY = 0.01, 6
+DEAR, EVERY = 0.01, 3
 """Where a full collection takes that many seconds, it is done at every so many samples only."""
 
 

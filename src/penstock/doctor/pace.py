@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from time import perf_counter
+
 PAUSES = ((0.4, 1.0), (1.5, 3.0), (float("inf"), 30.0))
 """The pause after a sample, in times of what it took: until so many seconds were spent in all, and then.
 
 The first seconds cost more, so that short scripts are judged too."""
-CLOSEST = 0.005
+CLOSEST, LONGEST = 0.005, 0.25
+"""The clock sleeps no shorter, and no longer, than that."""
 BURSTS = (8, 16, 32, 64, 128, 256)
 """After so many moments the lines are watched for a few rounds."""
 BURST_CREDIT, BURST_SHARE = 1.0, 0.01
@@ -27,8 +30,8 @@ class Pace:
         self._samples = 0
 
     def tick(self) -> float:
-        """How long the clock sleeps."""
-        return max(CLOSEST, min(0.25, self.closest, self._cost * self._times())) if self.used else CLOSEST
+        """How long the clock sleeps: until the next sample is due."""
+        return max(CLOSEST, min(LONGEST, self.due - perf_counter()))
 
     def _times(self) -> float:
         return next(times for until, times in PAUSES if self.used < until)
@@ -41,15 +44,15 @@ class Pace:
         """No loop is at work yet."""
         self.due = now + CLOSEST
 
-    def spent(self, cost: float, ended: float) -> None:
-        """A sample was taken, and cost so many seconds of work."""
+    def spent(self, began: float, ended: float, work: float) -> None:
+        """A sample was taken; on a machine that is busy it takes longer than the work in it."""
         if self._began is None:
-            self._began = ended
+            self._began = began
         self._samples += 1
         self._now = ended
-        self.used += cost
-        self._cost = cost
-        self.due = ended + max(self.closest, cost * self._times())
+        self.used += work
+        self._cost = ended - began
+        self.due = ended + max(self.closest, self._cost * self._times())
 
     def slower(self) -> None:
         """Half of the moments were forgotten: from now on there are half as many."""

@@ -176,7 +176,10 @@ class World:
 
     def of_user(self, kind: type) -> bool:
         """Whether a class is the user's own."""
-        name = kind.__module__
+        return self.of_user_module(kind.__module__)
+
+    def of_user_module(self, name: str) -> bool:
+        """Whether a module is the user's own."""
         known = self._classes.get(name)
         if known is None:
             file = getattr(sys.modules.get(name), "__file__", None)

@@ -189,10 +189,11 @@ class Watching:
                 return
             if self.loop_began is None:
                 self._census.begin()
-                self.loop_began, work = perf_counter(), thread_time()
+                began = self.loop_began = perf_counter()
+                work = thread_time()
             where = f"{loops[0][1].file}:{loops[0][1].line}" if loops else _line_of(stack)
             look = self._count(where, loops)
-            self.pace.spent(thread_time() - work, perf_counter())
+            self.pace.spent(began, perf_counter(), thread_time() - work)
             if self.book.thin():
                 self.pace.slower()
             self._perhaps_burst(frame, loops, look)

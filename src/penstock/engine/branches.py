@@ -241,7 +241,9 @@ class SideBySide(Running, Branches):
         ledger, size = self._context.ledger, branch.largest or self._largest
         if branch.queue and branch.ready_bytes + size > self._context.block_bytes:
             return False
-        if ledger.claim(self._context.account, size):
+        # Who pulls may have to read one itself, and to join two.
+        spare = 2 * self._largest
+        if ledger.room(self._context.account) >= size + spare and ledger.claim(self._context.account, size):
             branch.claimed = size
             return True
         if branch.wanted:

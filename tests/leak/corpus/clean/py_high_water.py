@@ -1,6 +1,5 @@
 """Sizes that rise for a while: the allocator keeps its high water."""
 
-
 blocks = []
 for step in range(12000):
     size = min(step, 3000) // 10 + 10
