@@ -92,7 +92,7 @@ def main() -> None:
             allowed = set(usable[:count])
             done = subprocess.run(
                 command, stdout=subprocess.PIPE, text=True, check=True,
-                preexec_fn=lambda: os.sched_setaffinity(0, allowed),  # noqa: B023, PLW1509
+                preexec_fn=lambda: os.sched_setaffinity(0, allowed),  # noqa: B023
             )  # fmt: skip
             rate = float(done.stdout)
             one = one or rate / count

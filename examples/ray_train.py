@@ -33,7 +33,7 @@ def train() -> tuple[int, float]:
     digits = load_digits()
     images = (digits.images[..., None] / 16).astype(np.float32)
     dataset = ps.Dataset.from_tensor_slices((images[:1500], digits.target[:1500]))
-    dataset = dataset.shuffle(buffer_size=10_000, seed=0).repeat(4)  # four epochs in one run, with its actors
+    dataset = dataset.shuffle(buffer_size=10_000, seed=0).repeat(10)  # ten epochs in one run, with its actors
     dataset = dataset.map(augment).distribute("ray", workers=1).batch(32).prefetch(2)
     layers = [torch.nn.Flatten(), torch.nn.Linear(64, 128), torch.nn.ReLU(), torch.nn.Linear(128, 10)]
     model = prepare_model(torch.nn.Sequential(*layers))

@@ -255,9 +255,7 @@ def test_when_a_dataset_is_stuck_then_closing_does_not_wait_for_it() -> None:
                 pass
         return int(x)
 
-    ds = ps.Dataset.range(3).interleave(
-        lambda n: ps.Dataset.range(9).map(stick), 3, num_parallel_calls=3
-    )
+    ds = ps.Dataset.range(3).interleave(lambda n: ps.Dataset.range(9).map(stick), 3, num_parallel_calls=3)
     it = ds.iterate()
     next(it)
     assert stuck.wait(10)

@@ -7,7 +7,7 @@ import torch
 torch.set_num_threads(1)
 cell = torch.nn.GRUCell(16, 32)
 hidden = torch.zeros(8, 32)
-for step in range(1500):
+for step in range(3000):
     x = torch.randn(8, 16)
     hidden = cell(x, hidden)  # <-
     if step % 100 == 0:
