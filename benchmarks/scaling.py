@@ -37,10 +37,9 @@ def jpeg(cores: int) -> Any:
 
     import penstock as ps
 
-    random = np.random.default_rng(0)
-    coarse = random.integers(0, 256, (64, 24, 32, 3), dtype=np.uint8)
-    photos = [simplejpeg.encode_jpeg(np.ascontiguousarray(np.kron(c, np.ones((16, 16, 1), np.uint8))[:375, :500]))
-              for c in coarse]  # fmt: skip
+    coarse = np.random.default_rng(0).integers(0, 256, (64, 24, 32, 3), dtype=np.uint8)
+    fine = [np.repeat(np.repeat(each, 16, 0), 16, 1)[:375, :500] for each in coarse]
+    photos = [simplejpeg.encode_jpeg(np.ascontiguousarray(each)) for each in fine]
 
     def decode(photo: Any) -> Any:
         image = ps.image.random_resized_crop(photo, (224, 224))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
-from time import perf_counter
+from time import perf_counter, thread_time
 
 from penstock.doctor.signals import Look
 
@@ -51,11 +51,11 @@ class Census:
 
     def look(self) -> Look:
         """What there is now."""
-        began = perf_counter()
+        began = thread_time()
         try:
             return self._look()
         finally:
-            self._took = perf_counter() - began
+            self._took = thread_time() - began
 
     def _look(self) -> Look:
         if gc.isenabled():  # where the user has switched it off, garbage is theirs to see
@@ -73,9 +73,9 @@ class Census:
         """All generations, but only now and then where that takes long."""
         self._looks += 1
         if self._full_cost < DEAR or self._looks % EVERY == 0:
-            began = perf_counter()
+            began = thread_time()
             gc.collect()
-            self._full_cost = perf_counter() - began
+            self._full_cost = thread_time() - began
         else:
             gc.collect(1)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from time import perf_counter
 
-PAUSES = ((0.4, 1.0), (1.5, 3.0), (float("inf"), 30.0))
+PAUSES = ((0.4, 1.0), (1.2, 3.0), (float("inf"), 40.0))
 """The pause after a sample, in times of what it took: until so many seconds were spent in all, and then.
 
 The first seconds cost more, so that short scripts are judged too."""
@@ -12,7 +12,7 @@ CLOSEST, LONGEST = 0.005, 0.25
 """The clock sleeps no shorter, and no longer, than that."""
 BURSTS = (8, 16, 32, 64, 128, 256)
 """After so many moments the lines are watched for a few rounds."""
-BURST_CREDIT, BURST_SHARE = 1.0, 0.01
+BURST_CREDIT, BURST_SHARE = 0.8, 0.01
 
 
 class Pace:
