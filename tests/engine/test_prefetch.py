@@ -93,8 +93,7 @@ def test_given_somebody_who_is_busy_then_the_work_is_done_in_another_thread() ->
     with ds.iterate() as it:
         for _ in it:
             settle(it)  # busy until the next one is there
-    assert seen[0] == threading.current_thread().name
-    assert set(seen[1:]) == {"penstock-prefetch"}
+    assert set(seen) == {"penstock-prefetch"}
 
 
 def test_given_somebody_who_is_back_at_once_then_it_does_the_work_itself() -> None:
@@ -106,7 +105,8 @@ def test_given_somebody_who_is_back_at_once_then_it_does_the_work_itself() -> No
         long.wait(0.02)  # far longer than coming back takes
         return x
 
-    list(ps.Dataset.range(20).map(look).prefetch(1).with_options(ps.Options(block_rows=1)))
+    list(ps.Dataset.range(30).map(look).prefetch(1).with_options(ps.Options(block_rows=1)))
+    assert seen[0] == "penstock-prefetch"
     assert seen.count(threading.current_thread().name) >= 10
 
 

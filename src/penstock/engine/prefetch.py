@@ -24,9 +24,10 @@ SHARE = 4
 HUNGRY = 0.25
 """Who comes back for the next block in this share of the time that it takes to make one waits anyway."""
 AGAIN = 5
-"""So many times in a row, and no block is made ahead: a hand-over would only cost."""
+"""So many times in a row, and the block is made by who waits for it: a hand-over would only cost."""
 PAUSE = 0.05
-"""Seconds after which who made blocks itself has something else to do, and they are made ahead again."""
+"""Seconds after which who made blocks itself has something else to do, and they are made ahead again. A
+block that takes longer is always made by the thread: who waits for it can be called off."""
 
 
 class PrefetchOp(Protocol):
@@ -50,8 +51,8 @@ class Prefetch(Running):
     The room for a block is claimed before it is made, so that many of these share one budget. Where there
     is none, a block is made when somebody waits for it.
 
-    Who finds nothing ready makes the block itself, if nobody else is at it. Who does nothing between one
-    block and the next gains nothing by a thread, which then keeps out of the way.
+    Who does nothing between one block and the next gains nothing by a thread: while blocks are quick to make,
+    it makes them itself, and goes on doing so until it has something else to do.
     """
 
     def __init__(self, context: StageContext, op: PrefetchOp) -> None:
@@ -73,7 +74,7 @@ class Prefetch(Running):
         self._wanted = False
         self._waits = False  # whether the thread waits for room
         self._making = False  # whether somebody is just making a block
-        self._hungry = AGAIN  # how many times in a row somebody came back for the next one at once
+        self._hungry = 0  # how many times in a row somebody came back for the next one at once
         self._took = 0.0  # seconds that the last block took to make
         self._left = 0.0  # when the last one was handed on
         self._demand = Demand(context.rows_for, context.options.block_rows, context.meter)
@@ -86,13 +87,12 @@ class Prefetch(Running):
     def pull(self, rows: int) -> Block | None:
         if self._ended:
             return None
+        if self._aside is None:
+            self._aside = Aside(self._context.run, f"penstock-{self._context.label}", self._fill)
         if self._makes_it_itself():
             began = perf_counter()
             self._hand_over(self._next(), self._before, inline=True)
             self._context.meter.waited += perf_counter() - began
-        if self._aside is None:
-            self._left = perf_counter()
-            self._aside = Aside(self._context.run, f"penstock-{self._context.label}", self._fill)
         with self._changed:
             began = perf_counter()
             self._wanted = not self._queue
@@ -128,12 +128,12 @@ class Prefetch(Running):
         return head
 
     def _makes_it_itself(self) -> bool:
-        """Whether who pulls is to make the next block: none is ready, and nobody is at it."""
+        """Whether who pulls is to make the next block: it has nothing else to do, and nor has the thread."""
         with self._changed:
             if self._left:
                 back_at_once = perf_counter() - self._left < HUNGRY * self._took
                 self._hungry = self._hungry + 1 if back_at_once else 0
-            if self._queue or self._making:
+            if self._hungry < AGAIN or self._took > PAUSE or self._queue or self._making:
                 return False
             self._making = True
             return True
@@ -149,7 +149,8 @@ class Prefetch(Running):
         """Whether there is room for more; False when the run is to end."""
         with self._changed:
             while not self._stop.is_set() and not self._over:
-                if self._hungry >= AGAIN and (self._making or perf_counter() - self._left < PAUSE):
+                idle = perf_counter() - self._left
+                if self._hungry >= AGAIN and self._took <= PAUSE and (self._making or idle < PAUSE):
                     self._changed.wait(PAUSE)  # nobody tells: it would cost each time, and serve once
                 elif self._making:
                     self._changed.wait()

@@ -40,7 +40,7 @@ class Pages(NamedTuple):
 def whole_pages(size: int) -> int:
     """So many bytes in whole pages, in huge ones where they are nearly full."""
     huge = -(-size // HUGE) * HUGE
-    return huge if huge - size <= size // 8 else -(-size // PAGE) * PAGE
+    return huge if huge - size <= size // 32 else -(-size // PAGE) * PAGE
 
 
 def map_whole(size: int) -> Pages:
