@@ -27,7 +27,7 @@ test: .venv-test/made  ## Check the style, the types, and run all tests
 	.venv-test/bin/ruff check .
 	.venv-test/bin/ruff format --check .
 	.venv-test/bin/mypy
-	.venv-test/bin/python -m pytest $(ARGS)
+	.venv-test/bin/python -m pytest -n 2 --dist loadfile $(ARGS)
 
 bench: .venv-bench/made  ## Measure against tf.data, DataLoader and Grain; writes benchmarks/RESULTS.md
 	.venv-bench/bin/python -m benchmarks $(ARGS)

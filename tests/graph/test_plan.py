@@ -179,6 +179,8 @@ NAMED = sorted(
 def declare(word: str, name: Any) -> Any:
     """The op `word`, named, behind a dataset of one batch of numbers."""
     source = ps.Dataset.range(3).batch(3) if word in ("unbatch", "rebatch") else ps.Dataset.range(1)
+    if word == "distribute":
+        source = source.map(abs)
     return getattr(source, word)(*ARGUMENTS.get(word, tuple)(), name=name)
 
 

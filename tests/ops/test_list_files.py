@@ -46,6 +46,7 @@ class TestListFiles(OpContract):
         (f"{FOLDER}/**/*.txt", names("a.txt", "b.txt", "deep/d.txt")),
         (f"{FOLDER}/nothing*", None),
     ],
+    ids=["files", "path", "list", "deep", "nothing"],
 )
 def test_given_a_pattern_then_its_files_come_sorted(pattern: Any, found: list[str] | None) -> None:
     ds = ps.Dataset.list_files(pattern, shuffle=False)

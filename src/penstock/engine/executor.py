@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from time import perf_counter, thread_time
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +16,14 @@ from numpy.typing import NDArray
 from penstock.blocks.block import Block
 from penstock.engine.cancel import Cancelled
 from penstock.engine.gil import Probe
-from penstock.engine.processes.calls import Workers
 from penstock.engine.stage import StageContext
 from penstock.errors import ElementError, PenstockError
 from penstock.functions.effects import effects
 from penstock.functions.plain_rows import Outcome
 from penstock.functions.row_function import RowFunction
+
+if TYPE_CHECKING:
+    from penstock.engine.processes.calls import Workers
 
 NOTICED = 3e-4
 """Seconds: calls with a block that take less are not measured yet."""
@@ -157,6 +160,8 @@ class Executor:
 
     def _use_workers(self, why: str) -> None:
         try:
+            from penstock.engine.processes.calls import Workers  # importing Penstock is quick
+
             self._workers = Workers(self._context, self._function.functions, self._plain)
         except PenstockError as error:
             if self._asked:

@@ -22,7 +22,7 @@ REMEDIES = [
         "with; one that "
         "is made in the loop and kept has its own graphs.",
         "Make it once, pass numbers as tensors, and give shapes that vary an `input_signature` with None.",
-        "@tf.function(input_signature=[tf.TensorSpec([None, 8], tf.float32)])\ndef step(x): ...\n\n"
+        "@tf.function(input_signature=[tf.TensorSpec([None, 8], tf.float32)])\ndef step(x): ...\n\n\n"
         "step(tf.constant(i))  # was: step(i)",
     ),
     Remedy(
@@ -47,7 +47,8 @@ REMEDIES = [
         "is kept has "
         "buffers and threads of its own.",
         "Build the dataset once before the loop and iterate over it again.",
-        "ds = tf.data.Dataset.from_generator(...)  # once\nfor epoch in range(epochs):\n    for x in ds: ...",
+        "ds = tf.data.Dataset.from_generator(...)  # once\nfor epoch in range(epochs):\n    "
+        "for x in ds:\n        ...",
     ),
     Remedy(
         "keras-models",

@@ -66,8 +66,13 @@ class Workers:
         return self._functions.near
 
     def prepare(self) -> None:
-        """Have a worker ready that nobody uses."""
-        self._give(self._start())
+        """Have a worker ready that nobody uses. One that is lost at once is none."""
+        try:
+            link = self._start()
+        except WorkerLost:
+            self._check()
+            return
+        self._give(link)
 
     def apply(self, block: Block, numbers: NDArray[np.int64], room: int) -> Outcome:
         """As `PlainRows.apply`."""
