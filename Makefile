@@ -2,7 +2,7 @@
 PYTHON ?= python3
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench clean
+.PHONY: help demo test corpus bench clean
 .DELETE_ON_ERROR:
 
 PIP_INSTALL = -m pip install -qq --disable-pip-version-check
@@ -28,6 +28,9 @@ test: .venv-test/made  ## Check the style, the types, and run all tests
 	.venv-test/bin/ruff format --check .
 	.venv-test/bin/mypy
 	.venv-test/bin/python -m pytest -n 2 --dist loadfile $(ARGS)
+
+corpus: .venv-test/made  ## Run the doctor over its corpus of leaky and clean scripts; wants an idle machine
+	.venv-test/bin/python -m pytest -q tests/leak/checks_corpus.py $(ARGS)
 
 bench: .venv-bench/made  ## Measure against tf.data, DataLoader and Grain; writes benchmarks/RESULTS.md
 	.venv-bench/bin/python -m benchmarks $(ARGS)
