@@ -1,6 +1,7 @@
 """`python -m benchmarks`: run the works, print the tables and write RESULTS.md."""
 
 import argparse
+import subprocess
 import importlib.util
 import sys
 from pathlib import Path
@@ -18,6 +19,7 @@ RESULTS = Path(__file__).parent / "RESULTS.md"
 def main() -> int:
     """Run what was asked for; the exit status says whether everything ran."""
     options = arguments()
+    compile_kernels()
     bystanders = machine.Bystanders()
     results = report.Results(machine.describe())
     for work in (each for each in speed.WORKS if wanted(options.only, "speed", each.name)):
@@ -42,6 +44,13 @@ def main() -> int:
     for trouble in results.trouble():
         print(trouble, file=sys.stderr)
     return 1 if results.trouble() else 0
+
+
+def compile_kernels() -> None:
+    """Have Numba compile what it compiles once on a machine: that is no part of any measurement."""
+    progress("compiling kernels")
+    code = "from penstock.kernels import loading; loading.load()"
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def arguments() -> argparse.Namespace:
