@@ -1,8 +1,8 @@
 """`python -m benchmarks`: run the works, print the tables and write RESULTS.md."""
 
 import argparse
-import subprocess
 import importlib.util
+import subprocess
 import sys
 from pathlib import Path
 
