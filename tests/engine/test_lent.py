@@ -88,3 +88,16 @@ def test_given_a_dict_of_tuples_in_an_attribute_then_it_is_named_and_the_heap_is
     assert len(calls) <= 4
     assert max(calls) <= 64
     assert [warning.filename for warning in told] == [__file__]
+
+
+def test_given_a_tuple_that_is_just_being_made_then_looking_for_holders_does_not_crash() -> None:
+    ds = ps.Dataset.range(4000).batch(1)
+    with ds.iterate() as it:
+        kept = [next(it) for _ in range(400)]
+
+        def looked() -> Any:
+            for i in range(20):  # `tuple` has made room for some that are not there yet
+                yield it.report() if i == 15 else i
+
+        made = tuple(looked())
+    assert len(made) == 20 and len(kept) == 400

@@ -200,7 +200,13 @@ NOT_HOLDERS = (FrameType, ModuleType, type)
 
 
 def _values(container: Any) -> Iterable[Any]:
-    values: Iterable[Any] = container.values() if type(container) is dict else container
+    if type(container) is dict:
+        return container.values()
+    if type(container) is tuple or (type(container) is list and len(container) <= MOST_ITEMS):
+        # One that is just being made, by `tuple(generator)` say, has places with nothing in them, and an
+        # iterator over it would crash. The collector knows about those.
+        return gc.get_referents(container)
+    values: Iterable[Any] = container
     return values
 
 
