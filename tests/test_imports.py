@@ -137,6 +137,7 @@ def test_when_penstock_is_imported_then_no_framework_and_no_numba_is_loaded() ->
     assert {name.split(".")[0] for name in loaded} & set(FOREIGN) == set()
 
 
+@pytest.mark.alone
 def test_when_penstock_is_imported_then_it_takes_under_half_a_second_more_than_numpy() -> None:
     code = (
         "import json, time, numpy\n"
