@@ -236,6 +236,7 @@ def test_when_states_are_taken_while_another_thread_iterates_then_each_is_true()
     states: list[dict[str, Any]] = []
     with ds.iterate() as it:
         reader = threading.Thread(target=lambda: [None for _ in it])
+        states.append(it.state())
         reader.start()
         while reader.is_alive():
             states.append(it.state())
