@@ -88,14 +88,14 @@ def wanted(only: list[str], kind: str, name: str) -> bool:
 
 def run_speed(work: Work, quick: bool) -> dict[Peer, Seen]:
     """Run every peer of a work, round after round, so that a slow moment hits all alike."""
-    peers = [peer for peer in work.peers if installed(peer.library)]
+    peers = [peer for peer in work.peers if installed(peer.system)]
     if quick:
-        peers = [peer for peer in peers if peer.library in ("penstock", "tf.data")]
+        peers = [peer for peer in peers if peer.system in ("penstock", "tf.data")]
     results: dict[Peer, Seen] = {}
     for number in range(1 if quick else max(ROUNDS.values())):
         for peer in peers:
             before = results.get(peer)
-            if number >= ROUNDS[peer.library] or (before is not None and settled(before)):
+            if number >= ROUNDS[peer.system] or (before is not None and settled(before)):
                 continue
             progress(f"{work.name}, round {number + 1}: {peer.name}")
             results[peer] = together(before, measure.child("speed", work.name, peer.name))

@@ -23,7 +23,7 @@ class Peer:
     somebody who knows what it costs: two levels of batching, shuffled indices and a gather).
     """
 
-    library: str
+    system: str
     form: str
     build: Callable[[Any], Iterable[Any]]
     note: str = ""
@@ -31,7 +31,7 @@ class Peer:
     @property
     def name(self) -> str:
         """The name in tables, and what the child is asked for."""
-        return " ".join(word for word in (self.library, self.form, self.note) if word)
+        return " ".join(word for word in (self.system, self.form, self.note) if word)
 
 
 @dataclass(frozen=True)

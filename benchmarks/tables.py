@@ -23,7 +23,7 @@ def fastest(results: dict[Peer, Seen], library: str, forms: Sequence[str]) -> fl
     times = [
         seen.best
         for peer, seen in results.items()
-        if peer.library == library and peer.form in forms and seen.best is not None
+        if peer.system == library and peer.form in forms and seen.best is not None
     ]
     return min(times, default=None)
 

@@ -21,7 +21,7 @@ def run(work: Work, peer: Peer, parent: Conversation) -> None:
 
     A first pass of more than `LONG_PASS` seconds is its own measurement.
     """
-    for module in MODULES[peer.library]:
+    for module in MODULES[peer.system]:
         importlib.import_module(module)
     inputs = work.inputs()
     expected = work.expected(inputs)
