@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from types import GeneratorType
 from typing import Any
 
-from penstock.blocks.block import Block
 from penstock.blocks.spec import Spec
-from penstock.errors import ArgumentTypeError, DataError, ElementError
+from penstock.errors import ArgumentTypeError, DataError
 from penstock.functions.function import UserFunction
 from penstock.graph import checks
 from penstock.graph.op import UNKNOWN, Op
 from penstock.graph.running import Context, Running
 from penstock.ops.parts.collect import Collector
+from penstock.ops.parts.collected import CollectedSource
 from penstock.ops.parts.signature import converted
 
 
@@ -53,7 +53,7 @@ class FromGenerator(Op):
         return UNKNOWN
 
 
-class RunningGenerator(Running):
+class RunningGenerator(CollectedSource):
     """Asks a new generator for elements, until they fill a block.
 
     A generator that raises has ended, as generators do.
@@ -66,26 +66,9 @@ class RunningGenerator(Running):
         self._label, self._where = context.label, context.where
         self._function = UserFunction(op.generator, op, context.label)
         structure = None if op.signature is None else op.signature.structure
-        self._made = Collector(context.label, context.block_bytes, structure, where=context.where)
+        super().__init__(Collector(context.label, context.block_bytes, structure, where=context.where))
         self._source: Iterator[Any] | None = None
-        self._error: ElementError | None = None
         self._seen = 0
-        self._ended = False
-
-    def pull(self, rows: int) -> Block | None:
-        while True:
-            if self._error is not None:
-                error, self._error = self._error, None
-                raise error
-            if self._ended:
-                return None
-            try:
-                self._make(rows)
-            except ElementError as error:
-                self._error = error.with_traceback(None)  # its frames hold elements
-            block = self._made.block()
-            if block is not None:
-                return block
 
     def _make(self, rows: int) -> None:
         """Collect up to so many elements, fewer if they fill a block."""

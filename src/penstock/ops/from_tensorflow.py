@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from penstock.blocks.block import Block
 from penstock.blocks.ragged import Ragged
 from penstock.blocks.spec import BYTES, Spec, TensorSpec
 from penstock.blocks.structure import LEAF, Structure, structure_of
-from penstock.errors import ArgumentTypeError, DataError, ElementError, PenstockError
+from penstock.errors import ArgumentTypeError, DataError, PenstockError
 from penstock.graph.op import Op
 from penstock.graph.running import Context, Running
 from penstock.io.formats.optional import optional
 from penstock.ops.parts.collect import Collector
+from penstock.ops.parts.collected import CollectedSource
 
 LASTING = (
     "AbortedError",
@@ -67,7 +67,7 @@ class FromTensorflow(Op):
         return f"from_tensorflow({type(self.dataset).__name__})"
 
 
-class RunningTensorflow(Running):
+class RunningTensorflow(CollectedSource):
     """Asks a new iterator of TensorFlow for elements, until they fill a block."""
 
     replays = "an iterator of TensorFlow begins at the beginning"
@@ -79,26 +79,9 @@ class RunningTensorflow(Running):
         spec = op.spec
         assert spec is not None
         self._structure = spec.structure
-        self._made = Collector(context.label, context.block_bytes, spec.structure, where=context.where)
+        super().__init__(Collector(context.label, context.block_bytes, spec.structure, where=context.where))
         self._source: Iterator[Any] | None = None
-        self._error: ElementError | None = None
         self._seen = 0
-        self._ended = False
-
-    def pull(self, rows: int) -> Block | None:
-        while True:
-            if self._error is not None:
-                error, self._error = self._error, None
-                raise error
-            if self._ended:
-                return None
-            try:
-                self._make(rows)
-            except ElementError as error:
-                self._error = error.with_traceback(None)  # its frames hold elements
-            block = self._made.block()
-            if block is not None:
-                return block
 
     def _make(self, rows: int) -> None:
         """Collect up to so many elements, fewer if they fill a block."""
