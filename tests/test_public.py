@@ -134,6 +134,8 @@ def public(owner: Any) -> Iterator[tuple[str, Any]]:
     """The names of a module or class that do not start with an underscore, as written there."""
     names = getattr(owner, "__all__", None) or [name for name in vars(owner) if name[0] != "_"]
     for name in names:
+        if isinstance(owner, types.ModuleType):
+            getattr(owner, name)  # some are loaded when they are first asked for
         yield name, inspect.getattr_static(owner, name)
 
 

@@ -1,8 +1,9 @@
 """Penstock: the input pipeline of a training loop, with a memory budget that holds."""
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
-from penstock import errors, image, io, random
+from penstock import errors
 from penstock.blocks.ragged import Ragged
 from penstock.blocks.spec import DatasetSpec, TensorSpec
 from penstock.dataset import Dataset, assert_cardinality, group_by_reducer, pad_to_cardinality
@@ -11,21 +12,24 @@ from penstock.graph.op import AUTOTUNE, INFINITE, UNKNOWN
 from penstock.memory.shared import Budget
 from penstock.ops.group_by_reducer import Reducer
 from penstock.options import Options
-from penstock.sources import (
-    ArrayRecordDataset,
-    ArrowDataset,
-    CsvDataset,
-    FixedLengthRecordDataset,
-    ImageFolderDataset,
-    JsonLinesDataset,
-    NpyDataset,
-    ParquetDataset,
-    TextLineDataset,
-    TFRecordDataset,
-    WebDataset,
-    from_ray,
-    from_tensorflow,
-)
+
+if _TYPE_CHECKING:
+    from penstock import image, io, random
+    from penstock.sources import (
+        ArrayRecordDataset,
+        ArrowDataset,
+        CsvDataset,
+        FixedLengthRecordDataset,
+        ImageFolderDataset,
+        JsonLinesDataset,
+        NpyDataset,
+        ParquetDataset,
+        TextLineDataset,
+        TFRecordDataset,
+        WebDataset,
+        from_ray,
+        from_tensorflow,
+    )
 
 __all__ = [
     "AUTOTUNE",
@@ -62,13 +66,37 @@ __all__ = [
 ]
 
 
+# Loaded where they are first asked for: importing Penstock is quick, and most scripts use few of these.
+_ROOMS = {"doctor", "image", "io", "random"}
+_SOURCES = {
+    "ArrayRecordDataset",
+    "ArrowDataset",
+    "CsvDataset",
+    "FixedLengthRecordDataset",
+    "ImageFolderDataset",
+    "JsonLinesDataset",
+    "NpyDataset",
+    "ParquetDataset",
+    "TFRecordDataset",
+    "TextLineDataset",
+    "WebDataset",
+    "from_ray",
+    "from_tensorflow",
+}
+
+
 def __getattr__(name: str) -> _Any:
-    if name == "doctor":
-        from importlib import import_module  # a tool beside the pipeline: loaded where it is asked for
+    from importlib import import_module, metadata
 
-        return import_module("penstock.doctor")
+    if name in _ROOMS:  # which also sets it here
+        return import_module(f"penstock.{name}")
+    if name in _SOURCES:
+        globals()[name] = found = getattr(import_module("penstock.sources"), name)
+        return found
     if name == "__version__":
-        from importlib.metadata import version  # only where it is asked for: importing Penstock is quick
-
-        return version("penstock")
+        return metadata.version("penstock")
     raise AttributeError(f"module 'penstock' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,4 +1,7 @@
-"""`Dataset`: the fluent face over ops, one forwarding method an op."""
+"""`Dataset`: the fluent face over ops, one forwarding method an op.
+
+Ops that read or write stores are imported by their methods: importing Penstock stays quick.
+"""
 
 from __future__ import annotations
 
@@ -29,22 +32,16 @@ from penstock.ops.counter import Counter
 from penstock.ops.enumerate import Enumerate
 from penstock.ops.filter import Filter
 from penstock.ops.flat_map import FlatMap
-from penstock.ops.from_arrow import FromArrow
 from penstock.ops.from_generator import FromGenerator
-from penstock.ops.from_sql import FromSql
 from penstock.ops.from_tensor_slices import FromTensorSlices
 from penstock.ops.from_tensors import FromTensors
 from penstock.ops.group_by_reducer import GroupByReducer, Reducer
 from penstock.ops.group_by_window import GroupByWindow
 from penstock.ops.ignore_errors import IgnoreErrors
 from penstock.ops.interleave import Interleave
-from penstock.ops.list_files import ListFiles, patterns_of
-from penstock.ops.load import Load
 from penstock.ops.map import Map
 from penstock.ops.pad_to_cardinality import PadToCardinality
 from penstock.ops.padded_batch import PaddedBatch
-from penstock.ops.parts.file_arguments import fills_of
-from penstock.ops.parts.saved_arguments import directory_of
 from penstock.ops.parts.sharding import sharded
 from penstock.ops.parts.signature import signature_of
 from penstock.ops.parts.terminals import chain, length, single, spec_of_first
@@ -60,7 +57,6 @@ from penstock.ops.sample_from_datasets import SampleFromDatasets
 from penstock.ops.scan import Scan
 from penstock.ops.shuffle import Shuffle
 from penstock.ops.skip import Skip
-from penstock.ops.snapshot import Snapshot
 from penstock.ops.take import Take
 from penstock.ops.take_while import TakeWhile
 from penstock.ops.unbatch import Unbatch
@@ -152,6 +148,9 @@ class Dataset(Pipeline):
         >>> list(ps.Dataset.from_arrow(pa.table({"x": [1, None], "s": ["a", "b"]}), fill_nulls={"x": 0}))
         [{'x': np.int64(1), 's': 'a'}, {'x': np.int64(0), 's': 'b'}]
         """
+        from penstock.ops.from_arrow import FromArrow
+        from penstock.ops.parts.file_arguments import fills_of
+
         return Dataset(FromArrow(table=table, fill_nulls=fills_of(fill_nulls, "from_arrow")).named(name))
 
     @staticmethod
@@ -219,6 +218,8 @@ class Dataset(Pipeline):
         [('cat', 4), ('ant', 6)]
         >>> folder.cleanup()
         """
+        from penstock.ops.from_sql import FromSql
+
         op = FromSql(
             query=query,
             connection=connection,
@@ -271,6 +272,8 @@ class Dataset(Pipeline):
         >>> [pathlib.Path(path).name for path in ps.Dataset.list_files(f"{folder}/*.txt", shuffle=False)]
         ['a.txt', 'b.txt']
         """
+        from penstock.ops.list_files import ListFiles, patterns_of
+
         listed = Dataset(ListFiles(patterns=patterns_of(file_pattern)).named(name))
         if shuffle is not None:
             checks.flag(shuffle, "list_files(shuffle=)")
@@ -296,6 +299,9 @@ class Dataset(Pipeline):
         >>> len(ds), pairs
         (5, [(0, 0), (1, 1), (2, 4), (3, 9), (4, 16)])
         """
+        from penstock.ops.load import Load
+        from penstock.ops.parts.saved_arguments import directory_of
+
         return Dataset(Load.of(str(directory_of(directory, "load")), verify).named(name))
 
     @staticmethod
@@ -883,6 +889,9 @@ class Dataset(Pipeline):
         [0, 1]
         >>> folder.cleanup()
         """
+        from penstock.ops.parts.saved_arguments import directory_of
+        from penstock.ops.snapshot import Snapshot
+
         folder = str(directory_of(directory, "snapshot"))
         return self._then(Snapshot(inputs=(self.op,), directory=folder), name)
 
