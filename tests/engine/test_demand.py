@@ -80,6 +80,16 @@ def test_when_rows_become_slower_then_blocks_become_smaller(monkeypatch: pytest.
     assert pulled(source, size)[-1] <= 13
 
 
+def test_when_the_first_row_has_cost_a_beginning_then_blocks_grow_all_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    source = Source(monkeypatch, 100, 3e-3)  # a buffer had to be filled
+    size = Demand(rows_for, None)
+    pulled(source, size, times=1)
+    source.row_seconds = 1e-6
+    assert pulled(source, size, times=4) == [1, 3, 24, 192, 1536]
+
+
 def test_when_rows_grow_then_the_very_next_block_has_fewer(monkeypatch: pytest.MonkeyPatch) -> None:
     source = Source(monkeypatch, 100, 1e-9)
     size = Demand(rows_for, None)

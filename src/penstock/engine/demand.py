@@ -44,8 +44,9 @@ class Demand:
 
     def _learn(self, block: Block, seconds: float) -> None:
         one = seconds / block.rows
-        # One block may have been held up: half of what is known is from those before it.
-        self._row_seconds = one = (self._row_seconds + one) / 2 if self._row_seconds else one
+        if self._row_seconds and one > self._row_seconds:
+            one = (self._row_seconds + one) / 2  # this block may have been held up
+        self._row_seconds = one
         by_bytes = self._rows_for(block.nbytes // block.rows)
         by_time = int(PATIENCE / max(one, 1e-12))
         rows = max(1, min(GROWTH * self.rows, by_bytes, by_time, MOST))

@@ -52,7 +52,8 @@ class Prefetch(Running):
     is none, a block is made when somebody waits for it.
 
     Who does nothing between one block and the next gains nothing by a thread: while blocks are quick to make,
-    it makes them itself, and goes on doing so until it has something else to do.
+    it makes them itself, and goes on doing so until it has something else to do. So it is at the beginning,
+    when it has nothing to do without a block.
     """
 
     def __init__(self, context: StageContext, op: PrefetchOp) -> None:
@@ -74,7 +75,7 @@ class Prefetch(Running):
         self._wanted = False
         self._waits = False  # whether the thread waits for room
         self._making = False  # whether somebody is just making a block
-        self._hungry = 0  # how many times in a row somebody came back for the next one at once
+        self._hungry = AGAIN  # how many times in a row somebody came back for the next one at once
         self._took = 0.0  # seconds that the last block took to make
         self._left = 0.0  # when the last one was handed on
         self._demand = Demand(context.rows_for, context.options.block_rows, context.meter)

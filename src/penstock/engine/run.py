@@ -11,7 +11,7 @@ from typing import Any
 from penstock.blocks.block import Block
 from penstock.engine.branches import SideBySide
 from penstock.engine.cancel import Cancel
-from penstock.engine.demand import Demand
+from penstock.engine.demand import MOST, Demand
 from penstock.engine.endings import endings, inside, works_for
 from penstock.engine.lent import LentWatch, holders
 from penstock.engine.meter import Meter
@@ -92,7 +92,9 @@ class Run:
         if state is not None:
             self.root.restore(state)
             self._track.stand(state)
-        self._demand = Demand(context.rows_for, plan.options.block_rows, context.meter)
+        # What a prefetch has ready is handed on as it is: it has been made in a size that suits.
+        whole = MOST if plan.root.op.seam == "prefetch" else None
+        self._demand = Demand(context.rows_for, plan.options.block_rows or whole, context.meter)
         self._lent = LentWatch(self.ledger)
         self._began = perf_counter()
         self._seconds = 0.0

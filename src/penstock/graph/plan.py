@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from penstock.graph.op import Op
 from penstock.options import Options
 
-BLOCK_BYTES = 4 << 20
+BLOCK_BYTES = 8 << 20
 """The most bytes of a block: larger ones leave the core's cache, smaller ones cost more calls."""
 
 TAKEN = ("pool",)
