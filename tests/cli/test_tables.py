@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,27 @@ def test_given_a_table_then_its_columns_are_described(tmp_path: Path, name: str)
     assert (columns["image"].looks_like, columns["image"].bytes) == ("PNG", (28, 28))
     assert columns["when"].range == ("1970-01-01 00:00:00", "1970-01-01 00:01:39")
     assert [sample["pair"] for sample in found.samples] == ["[0, 0]", "[1, -1]"]
+
+
+AFTER_9999 = date.max.toordinal() - date(1970, 1, 1).toordinal() + 1
+TIMES = {
+    "durations": (pa.array([3, None, 1], pa.duration("s")), ("0:00:01", "0:00:03"), "0:00:03"),
+    "dates after 9999": (pa.array([AFTER_9999], pa.date32()), ("10000-01-01", "10000-01-01"), "10000-01-01"),
+    "intervals": (pa.array([(1, 2, 3)], pa.month_day_nano_interval()), None, "[1, 2, 3]"),
+}
+
+
+@pytest.mark.parametrize("kind", TIMES)
+def test_given_times_that_python_or_arrow_cannot_compare_then_they_are_no_damage(
+    tmp_path: Path, kind: str
+) -> None:
+    values, expected, first = TIMES[kind]
+    with ipc.new_file(tmp_path / "t.arrow", pa.schema([("when", values.type)])) as writer:
+        writer.write_table(pa.table({"when": values}))
+    found = look_one(tmp_path / "t.arrow", samples=1)
+    assert (found.records, found.status) == (len(values), 0)
+    assert by_name(found)["when"].range == expected
+    assert found.samples == [{"when": first}]
 
 
 @pytest.mark.parametrize("name", WRITERS)

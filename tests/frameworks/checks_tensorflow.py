@@ -99,6 +99,11 @@ TABLE = {
         spec((3,), tf.bfloat16),
         2,
     ),
+    "float8": (
+        ps.Dataset.from_tensor_slices(np.arange(6).reshape(2, 3).astype(ml_dtypes.float8_e4m3fn)),
+        spec((3,), tf.dtypes.experimental.float8_e4m3fn),
+        2,
+    ),
     "large elements": (
         ps.Dataset.from_tensor_slices((np.random.default_rng(0).random((5, 90, 90)), np.arange(5))),
         (spec((90, 90), tf.float64), spec((), tf.int64)),

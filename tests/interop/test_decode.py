@@ -79,6 +79,18 @@ def test_decode_png(channels: int, dtype: str, tf_io: Any) -> None:
         np.testing.assert_array_equal(got, expected, err_msg=name)
 
 
+def test_given_a_picture_of_the_other_kind_then_both_decode_it(tf_io: Any) -> None:
+    deep = png(np.random.default_rng(0).integers(0, 1 << 16, (5, 6, 3)), 16)
+    for contents in (png(photo(5, 6)), deep, png(photo(5, 6)[..., :1], 8, 0)):
+        for channels, ratio in ((0, 1), (1, 1), (3, 2)):
+            expected = tf_io.decode_jpeg(contents, channels=channels, ratio=ratio).numpy()
+            np.testing.assert_array_equal(ps.io.decode_jpeg(contents, channels, ratio), expected)
+    for dtype in ("uint8", "uint16"):
+        for channels in (0, 1, 3):
+            expected = tf_io.decode_png(BASELINE, channels=channels, dtype=dtype).numpy()
+            np.testing.assert_array_equal(ps.io.decode_png(BASELINE, channels, dtype), expected)
+
+
 @pytest.mark.parametrize("dtype", ["uint8", "uint16", "float32"])
 def test_decode_image(dtype: str, tf_io: Any) -> None:
     deep = png(np.random.default_rng(0).integers(0, 1 << 16, (5, 6, 3)), 16)

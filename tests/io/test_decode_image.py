@@ -44,6 +44,12 @@ def test_given_a_dtype_then_all_the_bits_there_are_come() -> None:
     np.testing.assert_allclose(decode(bmp(photo(3, 4)), dtype=np.float32), photo(3, 4) / 255, rtol=1e-6)
 
 
+@pytest.mark.parametrize(("contents", "kind"), [(b"GIF89a" + bytes(9), "GIF"), (b"RIFF1234WEBPVP8 ", "WebP")])
+def test_given_a_kind_that_is_not_decoded_then_the_error_names_it(contents: bytes, kind: str) -> None:
+    with pytest.raises(ps.errors.DataError, match=f"expected a JPEG, a PNG or a BMP, got a {kind}. Convert"):
+        ps.io.decode_image(contents)
+
+
 @pytest.mark.parametrize(
     "contents", [b"", b"GIF89a" + bytes(20), b"BM", bmp(photo(4, 4))[:-1], bmp(photo(4, 4))[:50]]
 )

@@ -12,7 +12,7 @@ import pytest
 
 import penstock as ps
 from contract.op_contract import drain, same
-from contract.pictures import BASELINE, CMYK, PROGRESSIVE, RESTARTS, jpeg, photo, turned, with_size
+from contract.pictures import BASELINE, CMYK, PROGRESSIVE, RESTARTS, jpeg, photo, png, turned, with_size
 from contract.ways import why_row_by_row
 from penstock.image.codecs.jpeg import Jpeg, JpegOptions
 from penstock.image.codecs.rows import fill
@@ -125,7 +125,20 @@ def test_given_something_between_the_pixels_and_the_end_then_nothing_is_lost() -
     assert np.array_equal(decode(BASELINE + b"more"), decode(BASELINE))
 
 
-@pytest.mark.parametrize("contents", [b"", b"hello", b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", bytes(1000)])
+def test_given_a_png_among_jpegs_then_it_is_decoded_too() -> None:
+    picture = photo(24, 32)
+    contents = [jpeg(24, 32), png(picture), jpeg(24, 32, seed=1)]
+    got = list(ps.Dataset.from_tensor_slices(contents).map(lambda x: decode(x, channels=3)))
+    assert np.array_equal(got[1], picture)
+    assert np.array_equal(got[2], decode(contents[2]))
+    assert np.array_equal(decode(contents[1], ratio=2), picture)
+    with pytest.raises(ps.errors.DataError, match=r"decode_jpeg: expected a PNG to go on after byte 8"):
+        decode(contents[1][:8])
+    with pytest.raises(ps.errors.DataError, match=r"expected a JPEG, .*PNG"):
+        crop(contents[1], (0, 0, 1, 1))
+
+
+@pytest.mark.parametrize("contents", [b"", b"hello", b"\xff\xd8\xff", bytes(1000)])
 def test_given_no_jpeg_then_the_error_says_what_came(contents: bytes) -> None:
     for function in (decode, shape_of, lambda x: crop(x, (0, 0, 1, 1))):
         with pytest.raises(ps.errors.DataError, match=r"expected (a JPEG|more of the JPEG).*"):

@@ -12,7 +12,7 @@ import pytest
 
 import penstock as ps
 from contract.op_contract import drain, same
-from contract.pictures import chunk, photo, png, pngs
+from contract.pictures import chunk, jpeg, photo, png, pngs
 from contract.ways import why_row_by_row
 
 decode = ps.io.decode_png
@@ -185,6 +185,20 @@ def test_given_a_bomb_then_no_more_is_unpacked_than_the_size_needs() -> None:
 def test_given_no_png_then_the_error_says_what_came(contents: bytes) -> None:
     with pytest.raises(ps.errors.DataError, match=EXPECTED):
         decode(contents)
+
+
+def test_given_a_jpeg_then_it_is_decoded_too() -> None:
+    contents = jpeg(24, 32)
+    expected = ps.io.decode_jpeg(contents)
+    assert np.array_equal(decode(contents), expected)
+    assert np.array_equal(
+        decode(contents, dtype=np.uint16), ps.image.convert_image_dtype(expected, np.uint16)
+    )
+    got = list(ps.Dataset.from_tensor_slices([png(photo(24, 32)), contents]).map(decode))
+    assert np.array_equal(got[0], photo(24, 32))
+    assert np.array_equal(got[1], expected)
+    with pytest.raises(ps.errors.DataError, match=EXPECTED + " at most 3 channels of a JPEG"):
+        decode(contents, channels=4)
 
 
 @pytest.mark.parametrize("how", [{"channels": 2}, {"channels": -1}, {"dtype": np.float32}])

@@ -180,6 +180,24 @@ class TestNpy(OpContract):
         with pytest.raises(ps.errors.DataError, match=r"expected numbers or strings, got pickled objects"):
             list(NpyDataset(objects))
 
+    @pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+    def test_given_chosen_arrays_then_the_others_may_be_of_any_kind(self, tmp_path: Path, save: Any) -> None:
+        path = tmp_path / "mixed.npz"
+        save(path, x=np.arange(3), names=np.array(["a", None]), y=np.arange(3) * 2)
+        rows = list(NpyDataset(path, arrays=["y", "x"]))
+        assert [list(row.items()) for row in rows] == [[("y", 2 * i), ("x", i)] for i in range(3)]
+        with pytest.raises(ps.errors.DataError, match="got pickled objects"):
+            list(NpyDataset(path))
+
+    def test_given_a_file_without_rows_or_names_then_the_error_says_so(self, tmp_path: Path) -> None:
+        with pytest.raises(ps.errors.DataError, match="expected an array with rows, got a single value"):
+            list(NpyDataset(npy("single", np.float32(3))))
+        with pytest.raises(ps.errors.DataError, match=r"a single array without a name. Leave arrays="):
+            list(NpyDataset(a(), arrays=["x"]))
+        np.savez(tmp_path / "empty.npz")
+        with pytest.raises(ps.errors.DataError, match="expected arrays, got an archive without any"):
+            list(NpyDataset(tmp_path / "empty.npz"))
+
     def test_given_wrong_arguments_then_declaring_fails_and_names_the_line(self) -> None:
         here = r"at .*test_npy\.py:\d+"
         with pytest.raises(TypeError, match=rf"NpyDataset\(arrays=\) {here}.*list of names, got 'x'"):

@@ -144,13 +144,11 @@ def column_of(leaves: Sequence[Any]) -> Column:
 
 def _of_arrays(leaves: Sequence[NDArray[Any]]) -> Column:
     first = leaves[0]
+    same_shape = all(leaf.shape == first.shape for leaf in leaves)
+    if all(leaf.dtype.kind in "SUO" for leaf in leaves):
+        return _of_string_arrays(leaves) if same_shape else _of_objects(leaves)
     if any(leaf.dtype != first.dtype or leaf.ndim != first.ndim for leaf in leaves):
         return _of_objects(leaves)
-    same_shape = all(leaf.shape == first.shape for leaf in leaves)
-    if first.dtype.kind in "SU" or first.dtype == object:
-        if not same_shape:
-            return _of_objects(leaves)
-        return _of_string_arrays(leaves)
     if same_shape:
         return DenseColumn(np.asarray(first, order="C")[None] if len(leaves) == 1 else np.stack(leaves))
     shapes = np.array([leaf.shape for leaf in leaves], np.int64)
@@ -187,7 +185,9 @@ def _of_objects(leaves: Iterable[Any]) -> ObjectColumn:
     items = list(leaves)
     array = np.empty(len(items), object)
     for i, item in enumerate(items):
-        array[i] = item
+        # Arrays of strings come out of every column as arrays of objects, whatever lies beside them.
+        strings = isinstance(item, np.ndarray) and item.dtype.kind in "SU"
+        array[i] = item.astype(object) if strings else item
     return ObjectColumn(array)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.blocks.ragged import Ragged
-from penstock.blocks.spec import BYTES, OBJECT, TEXT, TensorSpec, spec_of
+from penstock.blocks.spec import BYTES, TEXT, TensorSpec, common_of, spec_of
 from penstock.kernels.spans import Empty, gather_spans
 
 Index = NDArray[np.int64]
@@ -266,11 +266,7 @@ class ObjectColumn(Column):
         return (self.array,)
 
     def spec(self) -> TensorSpec:
-        specs = [spec_of(item) for item in self.array]
-        common: TensorSpec | None = specs[0]
-        for other in specs[1:]:
-            common = common.common(other) if common is not None else None
-        return common if common is not None else TensorSpec(None, OBJECT)
+        return common_of([spec_of(item) for item in self.array])
 
 
 ITEMS = 256

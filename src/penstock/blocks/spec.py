@@ -44,7 +44,8 @@ class TensorSpec:
         object.__setattr__(self, "shape", shape)
         try:
             known = extended(dtype) if looks_extended(dtype) else np.dtype(dtype)
-            object.__setattr__(self, "dtype", known)
+            # Strings have a length of their own each.
+            object.__setattr__(self, "dtype", np.dtype(known.kind) if known.kind in "SU" else known)
         except (TypeError, ValueError) as error:
             raise ArgumentTypeError(
                 f"TensorSpec(dtype=): expected a NumPy dtype, bytes or str, got {dtype!r}."
@@ -164,6 +165,14 @@ class Spec:
 
     def __repr__(self) -> str:
         return f"Spec({self.nest()!r})"
+
+
+def common_of(specs: Sequence[TensorSpec]) -> TensorSpec:
+    """The narrowest spec over all of these, at least one; that of objects where the dtypes differ."""
+    common: TensorSpec | None = specs[0]
+    for other in specs[1:]:
+        common = common.common(other) if common is not None else None
+    return common if common is not None else TensorSpec(None, OBJECT)
 
 
 def spec_of(leaf: Any) -> TensorSpec:

@@ -139,10 +139,10 @@ class SideBySide(Running, Branches):
                 if more and not (self._coming or self._beginning or self._ended):
                     self._beginning = True
                     self._unlocked(self._take_in)
-                elif idle and not any(branch.busy for branch in due):
-                    idle[0].wanted = True
-                    self._work_or_wait(idle[0])
                 else:
+                    if idle and not any(branch.busy for branch in due):
+                        idle[0].wanted = True  # by a thread: whoever reads a slow one itself misses the others
+                        self._changed.notify_all()
                     self._wait()
 
     @property

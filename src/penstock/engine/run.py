@@ -70,6 +70,7 @@ class Run:
         self.seed = seed
         self.epoch = epoch
         self.labels = plan.labels()
+        self.first_places = plan.first_places()
         self.ledger = Ledger(budget)
         self.pool = Pool(self.ledger)
         self._stages = sum(1 for _ in plan.root.walk())

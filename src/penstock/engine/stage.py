@@ -249,7 +249,9 @@ class StageContext(Context):
             # A function may declare its dataset anew at every call: only the op that calls it stays the same.
             own = mix(seed) if self._nested_in is None else mix(self._outer_seed, self.node.index)
         else:
-            own = mix(run_seed, self.node.index if index is None else index)
+            place = self.node.index if index is None else index
+            # A dataset that is in several places draws the same in each, as a cache of it needs.
+            own = mix(run_seed, self.run.first_places.get(place, place) if self._nested_in is None else place)
         # Inside a nested dataset the epoch also tells which element opened it, so it always counts.
         if each_epoch or self._nested_in is not None:
             return mix(own, self.epoch)

@@ -23,6 +23,8 @@ MOST = 1024
 """Elements that go over at a time, at most."""
 TEXT_BYTES = 64
 """What a string is taken for in that."""
+WHOLE = ("float8", "float4", "int4", "uint4", "int2", "uint2")
+"""How dtypes begin of which TensorFlow cannot take many apart."""
 
 
 @dataclass(frozen=True)
@@ -75,9 +77,14 @@ class Leaf:
 
     @property
     def row_bytes(self) -> int | None:
-        """The bytes of one leaf if every one has the same shape; None otherwise, or if it has no items."""
+        """The bytes of one leaf if every one has the same shape; None otherwise, or if it has no items.
+
+        None as well where TensorFlow cannot take many apart.
+        """
         # Taking rows without items apart kills the process (TensorFlow 2.21, `unbatch`).
         if self.splits or self.shape is None or None in self.shape or 0 in self.shape:
+            return None
+        if self.dtype.name.startswith(WHOLE):
             return None
         items = int(np.prod([size or 0 for size in self.shape], dtype=np.int64))
         return items * (TEXT_BYTES if self.strings else int(self.dtype.size))

@@ -57,6 +57,11 @@ class Plan:
             for called in [node.op.called]
         }
 
+    def first_places(self) -> dict[int, int]:
+        """The number of each declared op, or that of its first place where a dataset is in several."""
+        first: dict[int, int] = {}
+        return {node.index: first.setdefault(node.op.own_seed, node.index) for node in self.declared.walk()}
+
 
 def declared_nodes(op: Op) -> Node:
     """The pipeline as it was declared, each op with its number, the sources first."""

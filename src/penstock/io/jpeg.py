@@ -12,7 +12,9 @@ from penstock.blocks.trace import block_function
 from penstock.errors import ArgumentError, ArgumentTypeError
 from penstock.image.codecs.jpeg import Jpeg, JpegOptions, Window
 from penstock.image.codecs.jpeg_header import read_header
-from penstock.image.codecs.picture import check_size
+from penstock.image.codecs.picture import Picture, check_size
+from penstock.image.codecs.png import Png
+from penstock.image.codecs.png_chunks import SIGNATURE
 from penstock.image.codecs.rows import contents_of, contents_of_rows, decoded_rows, of_each, values_of_rows
 
 _FAST = {"": True, "INTEGER_FAST": True, "INTEGER_ACCURATE": False}
@@ -21,7 +23,7 @@ _FAST = {"": True, "INTEGER_FAST": True, "INTEGER_ACCURATE": False}
 def _decode_rows(contents: Any, channels: int = 0, ratio: int = 1, **how: Any) -> Any:
     call = "ps.io.decode_jpeg"
     options = _options(call, channels, ratio, **how)
-    pictures = of_each(Jpeg, ((data, call, options) for data in contents_of_rows(contents, call)))
+    pictures = of_each(_picture, ((data, call, options) for data in contents_of_rows(contents, call)))
     return decoded_rows(pictures, contents._trace)
 
 
@@ -40,7 +42,8 @@ def decode_jpeg(
     `channels` is 1 for grey, 3 for colour, or 0 for what the JPEG has. With a `ratio` of 2, 4 or 8 the
     image is that many times smaller, and quicker to decode. The bits are those of `tf.io.decode_jpeg`:
     `dct_method` is `"INTEGER_FAST"`, the default of TensorFlow, or `"INTEGER_ACCURATE"`. A turn that a
-    camera noted is not made. Needs `pip install 'penstock[image]'`.
+    camera noted is not made. A PNG is decoded too, as there, and is not made smaller: there is one among the
+    JPEGs of many a data set. Needs `pip install 'penstock[image]'`.
 
     >>> import numpy as np
     >>> import penstock as ps
@@ -51,7 +54,13 @@ def decode_jpeg(
     """
     call = "ps.io.decode_jpeg"
     options = _options(call, channels, ratio, fancy_upscaling, try_recover_truncated, dct_method)
-    return Jpeg(contents_of(contents, call), call, options).decoded()
+    return _picture(contents_of(contents, call), call, options).decoded()
+
+
+def _picture(data: memoryview, call: str, options: JpegOptions) -> Picture:
+    if data[:8] == SIGNATURE:
+        return Png(data, call, options.channels, np.dtype(np.uint8))
+    return Jpeg(data, call, options)
 
 
 def _crop_rows(contents: Any, crop_window: Any, channels: int = 0, ratio: int = 1, **how: Any) -> Any:

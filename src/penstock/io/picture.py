@@ -16,13 +16,15 @@ from penstock.image.codecs.png import Png
 from penstock.image.codecs.png_chunks import SIGNATURE
 from penstock.image.codecs.rows import contents_of, contents_of_rows, decoded_rows, of_each
 
+JPEG = b"\xff\xd8\xff"
+"""What a JPEG starts with."""
 _CALL = "ps.io.decode_image"
 
 
 def _decode_rows(contents: Any, channels: int | None = None, dtype: Any = np.uint8) -> Any:
     channels, dtype = _checked(channels, dtype)
     rows = ((data, channels, dtype) for data in contents_of_rows(contents, _CALL))
-    pictures = of_each(_picture, rows)
+    pictures = of_each(picture_of, rows)
     return decoded_rows(pictures, contents._trace)
 
 
@@ -42,7 +44,7 @@ def decode_image(contents: Any, channels: int | None = None, dtype: Any = np.uin
     array([0., 0., 0.], dtype=float32)
     """
     channels, dtype = _checked(channels, dtype)
-    return _picture(contents_of(contents, _CALL), channels, dtype).decoded()
+    return picture_of(contents_of(contents, _CALL), channels, dtype).decoded()
 
 
 def _checked(channels: int | None, dtype: Any) -> tuple[int, np.dtype[Any]]:
@@ -54,19 +56,28 @@ def _checked(channels: int | None, dtype: Any) -> tuple[int, np.dtype[Any]]:
     return channels or 0, kind
 
 
-def _picture(data: memoryview, channels: int, dtype: np.dtype[Any]) -> Picture:
+def picture_of(data: memoryview, channels: int, dtype: np.dtype[Any], call: str = _CALL) -> Picture:
+    """A picture of any kind, its header read."""
     picture: Picture
-    start = bytes(data[:8])
-    if start == SIGNATURE:
+    start = bytes(data[:12])
+    if start[:8] == SIGNATURE:
         bits = np.uint8 if dtype == np.uint8 else np.uint16
-        picture = Png(data, _CALL, channels, np.dtype(bits))
-    elif start[:3] == b"\xff\xd8\xff":
+        picture = Png(data, call, channels, np.dtype(bits))
+    elif start[:3] == JPEG:
         if channels == 4:
-            raise DataError(f"{_CALL}: expected at most 3 channels of a JPEG, which has no alpha, got 4.")
-        picture = Jpeg(data, _CALL, JpegOptions(channels))
+            raise DataError(f"{call}: expected at most 3 channels of a JPEG, which has no alpha, got 4.")
+        picture = Jpeg(data, call, JpegOptions(channels))
     elif start[:2] == b"BM":
-        picture = Bmp(data, _CALL, channels)
+        picture = Bmp(data, call, channels)
     else:
-        got = f"{len(data)} bytes that start with {start!r}" if len(data) else "no bytes at all"
-        raise DataError(f"{_CALL}: expected a JPEG, a PNG or a BMP, got {got}.")
+        raise DataError(f"{call}: expected a JPEG, a PNG or a BMP, got {_described(start, len(data))}.")
     return picture if picture.dtype == dtype else Converted(picture, dtype)
+
+
+def _described(start: bytes, size: int) -> str:
+    if not size:
+        return "no bytes at all"
+    known = "GIF" if start[:4] == b"GIF8" else "WebP" if start[8:] == b"WEBP" else ""
+    if known:
+        return f"a {known}. Convert it to one of these, or leave it out"
+    return f"{size} bytes that start with {start[:8]!r}"

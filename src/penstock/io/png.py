@@ -8,15 +8,17 @@ import numpy as np
 
 from penstock.blocks.trace import block_function
 from penstock.errors import ArgumentError, ArgumentTypeError
+from penstock.image.codecs.picture import Picture
 from penstock.image.codecs.png import Png
 from penstock.image.codecs.rows import contents_of, contents_of_rows, decoded_rows, of_each
+from penstock.io.picture import JPEG, picture_of
 
 _CALL = "ps.io.decode_png"
 
 
 def _decode_rows(contents: Any, channels: int = 0, dtype: Any = np.uint8) -> Any:
     channels, dtype = _checked(channels, dtype)
-    pictures = of_each(Png, ((data, _CALL, channels, dtype) for data in contents_of_rows(contents, _CALL)))
+    pictures = of_each(_picture, ((data, channels, dtype) for data in contents_of_rows(contents, _CALL)))
     return decoded_rows(pictures, contents._trace)
 
 
@@ -26,7 +28,7 @@ def decode_png(contents: Any, channels: int = 0, dtype: Any = np.uint8) -> Any:
 
     `channels` is 1 for grey, 3 for colour, 4 for colour and alpha, or 0 for what the PNG has. The bits
     are those of `tf.io.decode_png`: 16 become 8 by dropping the lower half, and 8 become 16 by
-    repeating them.
+    repeating them. A JPEG is decoded too, as there, by `pip install 'penstock[image]'`.
 
     >>> import base64
     >>> import penstock as ps
@@ -37,7 +39,13 @@ def decode_png(contents: Any, channels: int = 0, dtype: Any = np.uint8) -> Any:
     (array([[  0, 128]], dtype=uint8), (1, 2, 4))
     """
     channels, dtype = _checked(channels, dtype)
-    return Png(contents_of(contents, _CALL), _CALL, channels, dtype).decoded()
+    return _picture(contents_of(contents, _CALL), channels, dtype).decoded()
+
+
+def _picture(data: memoryview, channels: int, dtype: np.dtype[Any]) -> Picture:
+    if data[:3] == JPEG:
+        return picture_of(data, channels, dtype, _CALL)
+    return Png(data, _CALL, channels, dtype)
 
 
 def _checked(channels: int, dtype: Any) -> tuple[int, np.dtype[Any]]:

@@ -8,15 +8,16 @@ from typing import Any
 import numpy as np
 
 from penstock.blocks.block import Block
+from penstock.blocks.build import column_of
 from penstock.blocks.columns import BytesColumn, Column, DenseColumn, ObjectColumn, RaggedColumn
-from penstock.blocks.spec import Spec
+from penstock.blocks.spec import Spec, TensorSpec, dtype_name, spec_of
 from penstock.errors import DataError
 from penstock.graph import checks
 from penstock.graph.fingerprint import UNSEEN
 from penstock.graph.op import INFINITE, UNKNOWN, Op
 from penstock.graph.running import Context, Running
 from penstock.memory.account import fewer
-from penstock.ops.parts.assembly import Assembly
+from penstock.ops.parts.assembly import Assembly, lock
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -173,21 +174,29 @@ def stack_column(column: Column, size: int, context: Context, path: str, first: 
 
 
 def _stack_objects(column: ObjectColumn, size: int, context: Context, path: str, first: int) -> Column:
-    kinds: list[Any] = [
-        (type(item), getattr(item, "dtype", None), getattr(item, "shape", None)) for item in column.array
-    ]
-    arrays = all(issubclass(kind[0], np.ndarray | np.generic) for kind in kinds)
-    for i, kind in enumerate(kinds):
-        if arrays and kind[1:] != kinds[0][1:]:
+    alike = column_of(list(column.array))  # these may be of one kind, where others of their block were not
+    if not isinstance(alike, ObjectColumn):
+        if any(isinstance(item, np.ndarray) and not item.flags.writeable for item in column.array):
+            lock(alike)
+        return stack_column(alike, size, context, path, first)
+    plain = all(isinstance(item, np.ndarray | np.generic | bytes | str) for item in column.array)
+    specs = [spec_of(item) for item in column.array] if plain else []
+    for i, spec in enumerate(specs):
+        if spec != specs[0]:
             raise DataError(
                 f"{context.where}: expected elements of one dtype and shape, but element{path} is "
-                f"{kinds[0][1]} of shape {kinds[0][2]} in element {first} and {kind[1]} of shape "
-                f"{kind[2]} in element {first + i}. Make them equal with a map before the batch.",
+                f"{_said(specs[0])} in element {first} and {_said(spec)} in element {first + i}. "
+                f"Make them equal with a map before the batch.",
                 op=context.label,
                 number=first + i,
             )
-    array = column.array.reshape(-1, size)
-    rows = np.empty(len(array), object)
-    for i, row in enumerate(array):
-        rows[i] = row
+    arrays = specs and isinstance(column.array[0], np.ndarray)
+    rows = np.empty(column.rows // size, object)
+    for i in range(len(rows)):
+        items = column.array[i * size : (i + 1) * size]
+        rows[i] = np.stack(list(items)) if arrays else items
     return ObjectColumn(rows)
+
+
+def _said(spec: TensorSpec) -> str:
+    return f"{dtype_name(spec.dtype)} of shape {spec.shape}"

@@ -57,7 +57,7 @@ class FromSql(Op):
 
     def _check_connection(self) -> None:
         if not isinstance(self.connection, str):
-            if not callable(self.connection):
+            if not callable(self.connection) or hasattr(self.connection, "cursor"):  # sqlite3's are callable
                 raise ArgumentTypeError(
                     self.fail(
                         f"expected connection to be an address or a function that opens a connection, "

@@ -72,8 +72,7 @@ class FromTensorSlices(Op):
         return RunningSlices(self, context)
 
     def find_spec(self) -> Spec | None:
-        columns = [column_of_array(array[:1]) for array in self.tensors]
-        return Spec(self.structure, [column.spec() for column in columns])
+        return Spec(self.structure, [_row_spec(array) for array in self.tensors])
 
     def find_cardinality(self) -> int:
         return len(self.tensors[0])
@@ -81,6 +80,21 @@ class FromTensorSlices(Op):
     def describe(self) -> str:
         shapes = ", ".join(f"{array.dtype}{list(array.shape)}" for array in self.tensors)
         return f"from_tensor_slices({shapes})"
+
+
+def _row_spec(array: NDArray[Any]) -> TensorSpec:
+    """What every row of an array agrees with; of objects, all are looked at."""
+    if array.dtype == OBJECT and len(array):
+        return common_of([spec_of(leaf) for leaf in _leaves(array)])
+    if array.dtype.kind in "SUO" and not len(array):
+        return TensorSpec(array.shape[1:], array.dtype)
+    return column_of_array(array[:1]).spec()
+
+
+def _leaves(array: NDArray[Any]) -> Iterable[Any]:
+    """The rows of an array of objects; of strings of one kind, the first stands for all."""
+    kinds = set(map(type, array.flat))
+    return map(as_leaf, array[:1] if kinds == {bytes} or kinds == {str} else array)
 
 
 def _array(value: Any) -> NDArray[Any]:
@@ -100,7 +114,11 @@ def _array(value: Any) -> NDArray[Any]:
     if not isinstance(leaf, np.ndarray | np.generic | bytes | str):
         what = "None" if leaf is None else f"of the type {type(leaf).__name__}"
         raise LeafError(f"{what}, not an array: give arrays, lists, or dicts and tuples of them")
-    return np.asarray(leaf)
+    array = np.asarray(leaf)
+    if array.dtype == OBJECT and array.ndim:
+        for _ in _leaves(array):
+            pass  # what is no leaf is told now, and not when it comes
+    return array
 
 
 class RunningSlices(Running):

@@ -20,6 +20,7 @@ from penstock.graph.op import UNKNOWN, Op, Traits
 from penstock.graph.running import Context, Running
 from penstock.io.formats.image_folder import EXTENSIONS, Listing, class_names
 from penstock.io.stores.opening import open_stored
+from penstock.ops.parts.placed import placed
 
 STRUCTURE = Structure(dict, ("image", "label"), (LEAF, LEAF))
 
@@ -76,7 +77,8 @@ class RunningImages(Running):
     def _list(self) -> Listing:
         if self._listing is None:
             op = self._op
-            self._listing = Listing(op.folder, op.class_names, op.extensions, self._context.account)
+            with placed(self._context, missing=""):
+                self._listing = Listing(op.folder, op.class_names, op.extensions, self._context.account)
         return self._listing
 
     @property
@@ -98,7 +100,8 @@ class RunningImages(Running):
         return self._block([self._read(number) for number in index.tolist()], index)
 
     def _read(self, number: int) -> bytes:
-        with open_stored(self._list.path(number), self._context) as file:
+        path = self._list.path(number)
+        with placed(self._context, missing=""), open_stored(path, self._context) as file:
             self._context.account.need(2 * file.size, "That is one file.")
             return file.read(0, file.size)
 

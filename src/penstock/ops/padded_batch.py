@@ -177,7 +177,8 @@ class RunningPaddedBatch(Running):
         """About the bytes of one batch where all shapes are fixed."""
         size, columns = 0, self._gathered.parts[0].columns
         for shape, column in zip(self._shapes, columns, strict=True):
-            size += padding.dtype_of(column).itemsize * math.prod(n or 0 for n in shape or ())
+            item = max((dtype.itemsize for dtype in padding.dtypes_of(column)), default=0)
+            size += item * math.prod(n or 0 for n in shape or ())
         return size * self._op.size
 
     def _batch(self, rows: int) -> Block:

@@ -19,6 +19,7 @@ from penstock.io.formats.tfrecord_rows import IndexedRecords
 from penstock.io.stores.decompress import open_stream
 from penstock.io.stores.remote import is_address
 from penstock.ops.parts.files import FilesOp, RunningFiles
+from penstock.ops.parts.placed import placed
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -88,13 +89,15 @@ class RunningRecords(Running):
         """
         if not self._looked:
             self._looked = True
-            self._rows = IndexedRecords.of(self._op.filenames, self._context, made=self._op.indexed)
+            with placed(self._context):
+                self._rows = IndexedRecords.of(self._op.filenames, self._context, made=self._op.indexed)
         return UNKNOWN if self._rows is None else self._rows.size
 
     def gather(self, index: NDArray[np.int64]) -> Block:
         """The rows of these numbers, from the first on."""
         assert self._rows is not None
-        return self._rows.gather(index)
+        with placed(self._context):
+            return self._rows.gather(index)
 
     def close(self) -> None:
         self._files.close()

@@ -52,7 +52,7 @@ class Table:
         if types.is_dictionary(kind):
             values, kind = values.dictionary, values.type.value_type
         if types.is_integer(kind) or types.is_floating(kind) or types.is_temporal(kind):
-            if not types.is_float16(kind):
+            if not types.is_float16(kind) and not types.is_interval(kind):
                 column.range = wider(column.range, self._least_and_most(values))
         elif (
             types.is_string(kind)
@@ -66,20 +66,33 @@ class Table:
                 looked += [one[:8192] for one in some if one is not None]
 
     def _least_and_most(self, values: Any) -> tuple[Any, Any] | None:
+        kind = values.type
+        if self._arrow.types.is_duration(kind):
+            values = values.cast(self._arrow.int64())  # Arrow puts numbers in order, and no durations
         found = self._compute.min_max(values)
-        least, most = found["min"].as_py(), found["max"].as_py()
-        if least is None:
+        if not found["min"].is_valid:
             return None
+        least, most = _python(self._arrow.array([found["min"], found["max"]]).cast(kind))
         plain = isinstance(least, int | float)
         return (least, most) if plain else (str(least), str(most))
 
     def sample(self, batch: Any, found: Finding, samples: int) -> None:
         """Show the first rows of a batch, as long as more are wanted."""
-        for row in batch.slice(0, max(samples - len(found.samples), 0)).to_pylist():
-            found.samples.append({name: show(value) for name, value in row.items()})
+        some = batch.slice(0, max(samples - len(found.samples), 0))
+        for row in zip(*map(_python, some.columns), strict=True):
+            found.samples.append(dict(zip(some.schema.names, map(show, row), strict=True)))
 
     def finish(self, found: Finding) -> None:
         """Tell what was found."""
         for column, looked in zip(self.columns, self._looked, strict=True):
             column.looks_like = look(looked)
         found.columns = self.columns
+
+
+def _python(values: Any) -> list[Any]:
+    """Arrow's values as Python's; as NumPy's where those have no room for them, such as times after 9999."""
+    try:
+        made: list[Any] = values.to_pylist()
+    except (OverflowError, ValueError):
+        return list(values.to_numpy(zero_copy_only=False))
+    return made

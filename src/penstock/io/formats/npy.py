@@ -18,6 +18,7 @@ from penstock.io.stores.stored import Stored
 
 MAGIC = b"\x93NUMPY"
 ZIP = b"PK\x03\x04"
+EMPTY_ZIP = b"PK\x05\x06"
 LONGEST = 256 << 10
 """More than any header has; a longer one is damage."""
 
@@ -67,17 +68,30 @@ def header_of(data: bytes, name: str, start: int = 0) -> Lying:
     except (ValueError, SyntaxError, KeyError, TypeError) as error:
         raise FormatError(f"expected the header of an array, got a damaged one ({error})", start) from None
     if dtype.hasobject:
-        raise FormatError(f"expected numbers or strings, got pickled objects ({dtype})", start)
+        raise FormatError(
+            f"expected numbers or strings, got pickled objects ({dtype}), which could run any code when "
+            f"they are opened. Save an array of numbers or strings",
+            start,
+        )
     if min(shape, default=0) < 0:
         raise FormatError(f"expected an array, got the shape {shape}", start)
     return Lying(name, dtype, shape, fortran, start + first + size)
 
 
-def arrays_in(stored: Stored) -> list[Lying]:
-    """The arrays of a file: the one of an `.npy` file, without a name, or those of an `.npz` file."""
+def arrays_in(stored: Stored, chosen: tuple[str, ...] | None = None) -> list[Lying]:
+    """The arrays of a file: the one of an `.npy` file, without a name, or those of an `.npz` file.
+
+    Of an `.npz` file those that were `chosen`, in their order; the others are not looked at.
+    """
     data = stored.read(0, 12)
-    if data[:4] == ZIP:
-        return _members_of(stored)
+    if data[:4] in (ZIP, EMPTY_ZIP):
+        return _members_of(stored, chosen)
+    if chosen is not None and data[:6] == MAGIC:
+        raise FormatError(
+            f"expected an archive with the arrays {list(chosen)}, got a single array without a name. "
+            f"Leave arrays=[...] out",
+            0,
+        )
     found = header_of(stored.read(0, LONGEST), "")
     _check_size(found, stored.size)
     return [found]
@@ -92,16 +106,21 @@ def _check_size(found: Lying, end: int) -> None:
         )
 
 
-def _members_of(stored: Stored) -> list[Lying]:
+def _members_of(stored: Stored, chosen: tuple[str, ...] | None) -> list[Lying]:
     try:
         archive = zipfile.ZipFile(StoredSource(stored))
     except zipfile.BadZipFile as error:
         raise FormatError(f"expected an archive of arrays, got one that is damaged ({error})", 0) from None
+    members = {
+        member.filename.removesuffix(".npy"): member
+        for member in archive.infolist()
+        if member.filename.endswith(".npy")
+    }
     found = []
-    for member in archive.infolist():
-        if not member.filename.endswith(".npy"):
-            continue
-        name = member.filename.removesuffix(".npy")
+    for name in members if chosen is None else chosen:
+        if name not in members:
+            raise FormatError(f"expected the array {name!r}, got a file with {sorted(members)}", 0)
+        member = members[name]
         if member.compress_type != zipfile.ZIP_STORED:
             try:
                 with archive.open(member) as file:

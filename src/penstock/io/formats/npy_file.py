@@ -16,7 +16,7 @@ from penstock.blocks.structure import LEAF, Structure
 from penstock.errors import DataError
 from penstock.graph.running import Context
 from penstock.io.formats.indexed import IndexedFile
-from penstock.io.formats.npy import FormatError, Lying, arrays_in
+from penstock.io.formats.npy import FormatError, arrays_in
 from penstock.io.formats.npy_rows import ArrayRows, rows_of
 from penstock.io.stores.opening import open_stored
 
@@ -32,7 +32,7 @@ class ArrayFile(IndexedFile):
         self._rows: list[ArrayRows] = []
         self._stored = open_stored(path, context)
         try:
-            self._lying = self._chosen(arrays_in(self._stored), arrays)
+            self._lying = arrays_in(self._stored, arrays)
             self.rows = self._count()
             self.spec = self._find_spec()
             self._row_bytes = sum(one.nbytes for one in self._lying) // max(self.rows, 1)
@@ -53,19 +53,12 @@ class ArrayFile(IndexedFile):
             offset=error.offset,
         )
 
-    def _chosen(self, found: list[Lying], arrays: tuple[str, ...] | None) -> list[Lying]:
-        if arrays is None:
-            return found
-        by_name = {one.name: one for one in found}
-        for name in arrays:
-            if name not in by_name:
-                raise FormatError(f"expected the array {name!r}, got a file with {sorted(by_name)}", 0)
-        return [by_name[name] for name in arrays]
-
     def _count(self) -> int:
         if not self._lying:
             raise FormatError("expected arrays, got an archive without any", 0)
         for one in self._lying:
+            if not one.shape and not one.name:
+                raise FormatError("expected an array with rows, got a single value, of no axis", 0)
             if not one.shape:
                 raise FormatError(
                     f"expected arrays with rows, got the single value {one.name!r}. Choose: arrays=[...]",

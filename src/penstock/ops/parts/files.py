@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
@@ -14,7 +13,7 @@ import numpy as np
 
 from penstock.blocks.block import Block
 from penstock.blocks.spec import BYTES, TEXT, Spec, dtype_name
-from penstock.errors import ArgumentError, ArgumentTypeError, DataError, ElementError, StoreError
+from penstock.errors import ArgumentError, ArgumentTypeError, DataError, ElementError
 from penstock.graph import checks
 from penstock.graph.op import AUTOTUNE, UNKNOWN, Op
 from penstock.graph.running import Context, Input, Pipeline, Running
@@ -25,6 +24,7 @@ from penstock.io.stores.decompress import COMPRESSIONS
 from penstock.ops.from_tensor_slices import FromTensorSlices
 from penstock.ops.interleave import Interleave
 from penstock.ops.parts.dropped import let_go
+from penstock.ops.parts.placed import placed
 
 
 def names_of(filenames: Any, call: str) -> dict[str, Any]:
@@ -266,19 +266,15 @@ class RunningFiles(Running):
                 state = self._track.pace.taken(self._reader.state)
                 if state is not None:
                     self._track.stand(state)
-            block = self._reader.pull(rows)
+            with placed(self._context):
+                block = self._reader.pull(rows)
             if block is not None:
                 return block
             self.close()
 
     def _opened(self, path: str) -> Reader:
-        try:
+        with placed(self._context):
             return self._open(path, self._context)
-        except StoreError as error:
-            if error.errno not in (errno.ENOENT, errno.EISDIR):
-                raise
-            hint = " For the files of a folder, or of a pattern, use ps.Dataset.list_files."
-            raise error.at(self._context.where, hint) from None
 
     def _next_path(self) -> str | None:
         number = self._next

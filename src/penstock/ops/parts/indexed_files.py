@@ -17,6 +17,7 @@ from penstock.errors import DataError, StoreError
 from penstock.graph.op import UNKNOWN, Op, Traits
 from penstock.graph.running import Context, Running
 from penstock.io.formats.indexed import IndexedFile
+from penstock.ops.parts.placed import placed
 
 OPEN = 16
 """So many files are open at a time, when elements come by their numbers."""
@@ -129,7 +130,8 @@ class RunningIndexedFiles(Running):
     def _opened(self, number: int) -> IndexedFile:
         file = self._open.pop(number, None)
         if file is None:
-            file = self._op.open(self._op.filenames[number], self._context)
+            with placed(self._context):
+                file = self._op.open(self._op.filenames[number], self._context)
             self._check(file, number)
             while len(self._open) >= OPEN:
                 self._open.pop(next(iter(self._open))).close()

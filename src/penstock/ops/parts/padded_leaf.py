@@ -9,7 +9,7 @@ import numpy as np
 
 from penstock.blocks.build import concat_columns
 from penstock.blocks.columns import BytesColumn, Column, DenseColumn
-from penstock.blocks.spec import BYTES, TEXT, dtype_name
+from penstock.blocks.spec import BYTES, OBJECT, TEXT, dtype_name
 from penstock.kernels.spans import Empty
 from penstock.ops.parts import padding
 from penstock.ops.parts.assembly import is_locked
@@ -34,11 +34,11 @@ class PaddedLeaf:
 
     def see(self, column: Column, number: int) -> None:
         """Note the rows of a column, the first of which is element `number`."""
-        dtype = padding.dtype_of(column)
-        self._dtypes.add(dtype)
+        dtypes = padding.dtypes_of(column)
+        self._dtypes |= dtypes
         self.rows += column.rows
         self._locked = self._locked or is_locked(column)
-        if dtype in STRINGS:
+        if not dtypes or not dtypes.isdisjoint(STRINGS):
             self._see_strings(column)
         try:
             longest = padding.longest_of(column)
@@ -93,7 +93,7 @@ class PaddedLeaf:
     @property
     def dtype(self) -> np.dtype[Any]:
         """The dtype of all rows, where there is no problem."""
-        return next(iter(self._dtypes))
+        return next(iter(self._dtypes), OBJECT)
 
     @property
     def target(self) -> tuple[int, ...]:
@@ -126,7 +126,7 @@ class PaddedLeaf:
         if self._joined:
             shape, text = (self.rows // count, *target), self.dtype == TEXT
             return LaidStrings(self._string_bytes, shape, empty, text=text)
-        dtype = np.dtype(object) if isinstance(value, bytes | str) else np.asarray(value).dtype
+        dtype = OBJECT if self.dtype.kind in "SUO" else np.asarray(value).dtype
         return LaidArray(empty((self.rows, *target), dtype), value, count, locked=self._locked)
 
     def uncopied(self, leaf: Sequence[Column], count: int) -> Column | None:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.blocks.columns import BytesColumn, Column, DenseColumn, RaggedColumn
-from penstock.blocks.spec import BYTES, TEXT, TensorSpec, dtype_name, spec_of
+from penstock.blocks.spec import BYTES, OBJECT, TEXT, TensorSpec, dtype_name, spec_of
 from penstock.blocks.structure import Structure, structure_of
 from penstock.kernels.padding import fill_padded
 
@@ -83,6 +83,8 @@ def check_value(value: Any, dtype: np.dtype[Any], path: str) -> Any:
             raise TypeError(_mismatch(value, dtype, path))
         return kind(value)
     if value is None:
+        if dtype == OBJECT:
+            return None
         return dtype.type(0) if dtype.kind in "biufc" else np.zeros((), dtype)[()]
     if isinstance(value, np.ndarray | np.generic):
         if value.shape != () or value.dtype != dtype:
@@ -109,15 +111,17 @@ def check_scalar(value: Any, path: str) -> None:
         raise TypeError(f"expected a scalar to pad element{path} with, got {value!r}")
 
 
-def dtype_of(column: Column) -> np.dtype[Any]:
-    """The dtype of the rows of a column."""
+def dtypes_of(column: Column) -> set[np.dtype[Any]]:
+    """The dtypes of the rows of a column. Arrays of no strings tell none: they are strings of either kind."""
     if isinstance(column, DenseColumn):
-        return column.array.dtype
+        return {column.array.dtype}
     if isinstance(column, RaggedColumn):
-        return column.values.dtype
+        return {column.values.dtype}
     if isinstance(column, BytesColumn):
-        return TEXT if column.text else BYTES
-    return spec_of(column.item(0)).dtype
+        return {TEXT if column.text else BYTES}
+    empty = TensorSpec(None, OBJECT)
+    specs = [(item, spec_of(item)) for item in column.items()]
+    return {spec.dtype for item, spec in specs if not (empty.covers(spec) and np.size(item) == 0)}
 
 
 def longest_of(column: Column) -> tuple[int, ...]:
@@ -137,11 +141,12 @@ def shapes_of(column: Column) -> NDArray[np.int64]:
         return column.shapes
     if isinstance(column, BytesColumn):
         return np.array([column.shape], np.int64)
-    specs = [spec_of(item) for item in column.items()]
-    shapes = [spec.shape for spec in specs if spec.shape is not None]
-    if len({(spec.dtype, len(shape)) for spec, shape in zip(specs, shapes, strict=True)}) != 1:
-        kinds = sorted({repr(spec) for spec in specs})
-        raise TypeError(f"expected elements of one dtype and rank, got {' and '.join(kinds[:3])}")
+    shapes = [spec_of(item).shape for item in column.items()]
+    if any(shape is None or None in shape for shape in shapes):
+        raise TypeError("expected arrays, got a Ragged, whose rows have no one length")
+    ranks = sorted({len(shape) for shape in shapes if shape is not None})
+    if len(ranks) > 1:
+        raise TypeError(f"expected elements of one rank, got the ranks {ranks}")
     return np.array(shapes, np.int64)
 
 
@@ -158,8 +163,8 @@ def lay(column: Column, out: NDArray[Any], padding: Any) -> None:
             fill_padded(column.values, column.offsets, flat, padding)
             return
     out[...] = padding
-    for row, item in zip(out, column.items(), strict=True):
-        row[tuple(slice(size) for size in np.shape(item))] = item
+    for row, item in enumerate(column.items()):
+        out[(row, *(slice(size) for size in np.shape(item)))] = item
 
 
 def _lay_equal(array: NDArray[Any], out: NDArray[Any], padding: Any) -> None:
