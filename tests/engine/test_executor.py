@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 import time
 import zlib
@@ -13,6 +15,7 @@ import pytest
 
 import penstock as ps
 from penstock.engine import executor, parallel
+from penstock.engine.cores import usable_cores
 from penstock.engine.gil import Probe
 from penstock.engine.processes import serving as serving_module
 from penstock.engine.processes.serving import serving
@@ -272,3 +275,19 @@ def test_then_maps_that_are_made_one_keep_the_executor_that_was_asked_for() -> N
         assert [int(x) for x in it] == list(range(2, 62, 2))
         workers = it._run.root._running._executor._workers  # type: ignore[attr-defined]
         assert workers is not None
+
+
+def test_given_cores_that_others_use_then_waiting_for_one_is_not_waiting_for_the_lock() -> None:
+    others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(3 * usable_cores())]
+    try:
+        held = []
+        for _ in range(5):
+            with Probe() as probe:
+                for i in range(20):
+                    packs(i)
+            held.append(probe.held)
+    finally:
+        for other in others:
+            other.kill()
+            other.wait()
+    assert sorted(held)[2] < executor.HOLDS

@@ -141,7 +141,7 @@ class SideBySide(Running, Branches):
                     self._unlocked(self._take_in)
                 else:
                     if idle and not any(branch.busy for branch in due):
-                        idle[0].wanted = True  # by a thread: whoever reads a slow one itself misses the others
+                        idle[0].wanted = True  # by a thread: who reads a slow one itself misses others
                         self._changed.notify_all()
                     self._wait()
 

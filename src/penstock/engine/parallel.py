@@ -309,10 +309,12 @@ class Parallel(Running):
         return waited
 
     def _rows_at_once(self) -> int:
-        """How many rows to take in: as many as asked for, or fewer if they would take too long."""
+        """How many rows to take in: as many as asked for, fewer if they would take too long, one at first."""
         seconds, patience = self._row_seconds, PATIENCE
         if self._executor is not None and self._elsewhere:
-            seconds, patience = self._executor.row_seconds, WAY
+            seconds, patience = self._executor.row_seconds or seconds, WAY
+        if self._executor is not None and not seconds:
+            return 1
         return max(1, min(self._rows, int(patience / max(seconds, 1e-9))))
 
     def _do(self, work: _Work, task: Task) -> None:

@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 from penstock.blocks.block import Block
 from penstock.blocks.build import READY, LeafError, as_leaf, column_of
 from penstock.blocks.columns import size_of
+from penstock.blocks.gathering import Gathering, gatherings
 from penstock.blocks.receive import own
 from penstock.blocks.structure import LEAF, Structure, structure_of
 from penstock.errors import DataError, ElementError
 from penstock.functions.function import UserFunction
+from penstock.kernels.spans import Empty
 
 
 @dataclass(frozen=True)
@@ -33,8 +35,9 @@ class Outcome:
 class PlainRows:
     """A plain call a row."""
 
-    def __init__(self, functions: Sequence[UserFunction]) -> None:
+    def __init__(self, functions: Sequence[UserFunction], empty: Empty = np.empty) -> None:
         self._functions = functions
+        self._empty = empty
         self._one = functions[0] if len(functions) == 1 else None
         self.structure: Structure | None = None
         """The structure of the results, once there is one."""
@@ -49,7 +52,8 @@ class PlainRows:
         # Of a large row that the functions pass on there is no second copy.
         came = block.buffers() if block.rows == 1 else []
         flat: list[list[Any]] = []
-        size, error, used = 0, None, 0
+        gathered: list[Gathering] | None = None
+        size, error, used, rows = 0, None, 0, 0
         for element, number in zip(block.elements(), numbers.tolist(), strict=True):
             if at is not None:
                 at[0] = used
@@ -59,18 +63,29 @@ class PlainRows:
             except ElementError as failed:
                 error = failed.with_traceback(None)  # its frames hold the block
                 break
-            flat.append(leaves)
+            if not rows:
+                gathered = gatherings(leaves, block.rows, room, self._empty)
+            rows += 1
+            if gathered is None:
+                flat.append(leaves)
+            else:
+                for column, leaf in zip(gathered, leaves, strict=True):
+                    column.add(leaf)
+                    del leaf
             size += size_of(leaves[0]) if len(leaves) == 1 else sum(map(size_of, leaves))
             del leaves
             if size >= room:
                 break
-        if not flat:
+        if not rows:
             return Outcome(None, used, error)
         assert self.structure is not None
-        columns = [column_of(leaves) for leaves in zip(*flat, strict=True)]
-        done = Block(self.structure, columns, len(flat))
+        if gathered is None:
+            columns = [column_of(leaves) for leaves in zip(*flat, strict=True)]
+        else:
+            columns = [column.column() for column in gathered]
+        done = Block(self.structure, columns, rows)
         if block.numbers is not None:
-            done.numbers = numbers[: len(flat)]
+            done.numbers = numbers[:rows]
         return Outcome(done, used, error)
 
     def _call(self, element: Any, number: int, came: list[NDArray[Any]]) -> list[Any]:

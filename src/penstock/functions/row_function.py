@@ -47,7 +47,7 @@ class RowFunction:
         self.functions = self._functions = functions
         self._empty = empty
         self.executor = executor
-        self.plain = self._plain = PlainRows(functions)
+        self.plain = self._plain = PlainRows(functions, empty)
         self.calls: RowCalls = JittedRows(functions, empty) if executor == "jit" else self._plain
         """What makes the calls row by row; the engine may put something else here."""
         self._kinds: dict[Hashable, _Kind] = {}

@@ -16,6 +16,8 @@ import signal
 import socket
 import struct
 
+import numpy.random  # noqa: F401  (workers seed it: they find it there)
+
 from penstock.engine.processes import worker
 from penstock.engine.processes.wire import Hangup, receive, send
 

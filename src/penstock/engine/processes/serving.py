@@ -83,6 +83,10 @@ class Server:
         finally:
             theirs.close()
 
+    def has(self, modules: Iterable[str]) -> bool:
+        """Whether it is there, with these modules."""
+        return bool(self._requests) and self.alive and self._loaded.issuperset(modules)
+
     def load(self, modules: Iterable[str], stop: Stop) -> None:
         """Have these modules imported, so that workers find them there."""
         new = [name for name in modules if name not in self._loaded]
@@ -194,6 +198,11 @@ class Serving:
                     )
                 self._server = Server()
             return self._server
+
+    def has(self, modules: Iterable[str]) -> bool:
+        """Whether a server is there already, with these modules."""
+        with self._lock:
+            return self._server is not None and self._server.has(modules)
 
     def lost(self, server: Server) -> None:
         """Say that this server does not answer: who asks next gets another one."""

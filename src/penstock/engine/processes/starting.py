@@ -37,12 +37,12 @@ class Functions:
         self.by_value: set[str] = set()
         """Modules that workers cannot import: what they define goes by value."""
         self._lock = threading.Lock()
-        self.near = False
-        """Whether the server is there, and has loaded what they need: a worker takes no time from now on."""
         self.nbytes = 0
         self._descriptor = -1
         self._around = surroundings()
         self._pack()
+        self.near = serving.has(self._modules)
+        """Whether the server is there, and has loaded what they need: a worker takes no time from now on."""
 
     def _pack(self) -> None:
         self.close()
