@@ -87,6 +87,17 @@ def test_then_within_two_seconds_it_is_at_its_best_and_stays_there(
     assert work.changes(2.0) <= 5 * 4
 
 
+@pytest.mark.parametrize(("busy", "tried"), [(1.0, {2}), (0.5, {1, 2, 4})])
+def test_given_calls_that_each_have_a_core_then_no_time_is_lost_with_fewer(
+    busy: float, tried: set[int]
+) -> None:
+    work = Work(computing, most=4)
+    for _ in range(20):
+        work.calls.worked(0.01, 0.01 * busy)
+    work.run(3.0)
+    assert {calls for _, calls in work.seen} == tried
+
+
 def test_given_a_loop_that_hardly_waits_then_as_few_calls_are_made_as_will_do() -> None:
     work = Work(lambda calls: 0.002 / calls, start=16, other=0.05)
     work.run(5.0)

@@ -3,10 +3,10 @@
 Two things are measured: how much of its time the user's loop waits for the run, and how long whoever pulls
 from the op is inside of it, a row. While the loop hardly waits, half as many calls are tried, and kept if
 it still does not: the cores are the loop's. While it waits, twice as many are tried for a moment (or four
-times as many, where calls hardly use a core), or half as many, and what was before is taken up again unless
-a row has become clearly cheaper, twice in a row. A step in vain is tried again after a second, then after
-two, then four: so it settles, and finds out when the work has changed. In one run one step is tried at a
-time, so that no op is credited with what another has done.
+times as many, where calls hardly use a core), or half as many where calls wait, and what was before is
+taken up again unless a row has become clearly cheaper, twice in a row. A step in vain is tried again after
+a second, then after two, then four: so it settles, and finds out when the work has changed. In one run one
+step is tried at a time, so that no op is credited with what another has done.
 
 No more calls are tried than could be of use: those that keep a core busy all of the time are as many as
 cores, those that wait for nine tenths of it are ten times as many.
@@ -33,6 +33,8 @@ GAIN = 0.93
 """Twice the calls are kept where a row takes less than this part of the time it took before."""
 LESS_GAIN = 0.9
 """Half the calls, where it takes less than this part: more of them do little harm."""
+CROWDED = 1.3
+"""Calls that take so many times as long as they use a core may be in each other's way."""
 FAR = 4
 """So many times the calls at one step, where far more could be of use."""
 AGAIN = 1.0
@@ -147,6 +149,12 @@ class Calls:
         waiting = self._worked / max(self._busy, 1e-9)
         return max(self._start, min(self.limit, round(self._start * waiting)))
 
+    @property
+    def _crowded(self) -> bool:
+        """Whether calls wait, maybe for one another: where each has a core to itself, fewer are no gain."""
+        known = self._worked > 0.0
+        return not known or self.now > self._start or self._worked > CROWDED * self._busy
+
     def _judge(self, cost: float, now: float) -> None:
         if self._before is not None:
             self._tried.append(cost)
@@ -166,7 +174,8 @@ class Calls:
     def _step(self) -> int:
         """What to try next: in the direction that gained last, or the other if there is none."""
         factor = FAR if self.most >= 2 * FAR * self.now else 2
-        more, fewer = max(self.now, min(factor * self.now, self.most)), max(self.now // 2, 1)
+        more = max(self.now, min(factor * self.now, self.most))
+        fewer = max(self.now // 2, 1) if self._crowded else self.now
         first, second = (more, fewer) if self._up else (fewer, more)
         return first if first != self.now else second
 
