@@ -17,7 +17,7 @@ from penstock.engine.resume import resumed
 from penstock.engine.run import Run
 from penstock.errors import ArgumentTypeError
 from penstock.graph import checks
-from penstock.graph.op import UNKNOWN, Op
+from penstock.graph.op import AUTOTUNE, UNKNOWN, Op
 from penstock.graph.passes import plan_of
 from penstock.graph.running import Pipeline
 from penstock.graph.site import user_site
@@ -40,6 +40,7 @@ from penstock.ops.group_by_window import GroupByWindow
 from penstock.ops.ignore_errors import IgnoreErrors
 from penstock.ops.interleave import Interleave
 from penstock.ops.map import Map
+from penstock.ops.on_error import OnError, path_of
 from penstock.ops.pad_to_cardinality import PadToCardinality
 from penstock.ops.padded_batch import PaddedBatch
 from penstock.ops.parts.sharding import sharded
@@ -95,7 +96,7 @@ class Dataset(Pipeline):
                 f"Dataset at {user_site()}: expected one of its sources, got a {type(op).__name__}. "
                 f"For the rows of arrays, use ps.Dataset.from_tensor_slices."
             )
-        self.op = op
+        self.op = op.with_plain_numbers()
         self._options = options or Options()
         self._epochs = 0
         self._first_spec: Spec | None = None
@@ -117,7 +118,9 @@ class Dataset(Pipeline):
         >>> [int(x) for x in ps.Dataset.choose_from_datasets([a, b], choices)]
         [0, 1, 10, 2]
         """
-        found = _datasets([*datasets, choice_dataset], "choose_from_datasets")
+        found = _datasets(datasets, "choose_from_datasets(datasets=)")
+        checks.dataset(choice_dataset, "choose_from_datasets(choice_dataset=)")
+        found.append(choice_dataset)
         op = ChooseFromDatasets(
             inputs=tuple(one.op for one in found), stop_on_empty_dataset=stop_on_empty_dataset
         )
@@ -351,7 +354,7 @@ class Dataset(Pipeline):
         >>> sorted(int(x) for x in mixed)
         [0, 1, 2, 10, 11, 12]
         """
-        found = _datasets(datasets, "sample_from_datasets")
+        found = _datasets(datasets, "sample_from_datasets(datasets=)")
         varying = isinstance(weights, Dataset)
         if varying:
             found = [*found, weights]
@@ -645,6 +648,32 @@ class Dataset(Pipeline):
             name,
         )
 
+    def on_error(
+        self,
+        action: str,
+        quarantine: Any = None,
+        limit: int | None = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """What is done about the elements that fail, here and in the ops before: all but `"raise"` go on.
+
+        `"raise"` raises the error in the element's place, as without it. `"skip"` leaves the element out, as
+        `ignore_errors` does. `"quarantine"` leaves it out and adds a line of JSON to the file `quarantine`:
+        `op`, `number`, `file`, `offset`, `error`, `cause` and `message`. After `limit` elements of a pass
+        the next one that fails raises. The report counts what was left out.
+
+        >>> import json, tempfile
+        >>> import penstock as ps
+        >>> ds = ps.Dataset.range(-1, 3).map(lambda x: 6 // int(x))
+        >>> with tempfile.NamedTemporaryFile() as file:
+        ...     print([int(x) for x in ds.on_error("quarantine", file.name, limit=10)])
+        ...     [json.loads(line)["number"] for line in file]
+        [-6, 6, 3]
+        [1]
+        """
+        op = OnError(inputs=(self.op,), action=action, quarantine=path_of(quarantine), limit=limit)
+        return self if action == "raise" else self._then(op, name)
+
     def padded_batch(
         self,
         batch_size: int,
@@ -677,17 +706,44 @@ class Dataset(Pipeline):
             name,
         )
 
-    def prefetch(self, buffer_size: int | str, name: str | None = None) -> Dataset:
+    def parse_example(
+        self,
+        features: Mapping[str, Any],
+        num_parallel_calls: int | None = None,
+        deterministic: bool | None = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """Serialized `tf.train.Example`s, single ones or batches of them, as dicts of these features.
+
+        The same as a `map` of `ps.io.parse_single_example`, or of `ps.io.parse_example` over batches.
+
+        >>> import penstock as ps
+        >>> examples = [ps.io.serialize_example({"x": i, "y": 2.0 * i}) for i in range(3)]
+        >>> ds = ps.Dataset.from_tensor_slices(examples)
+        >>> ds = ds.parse_example({"x": ps.io.FixedLenFeature([], "int64")})
+        >>> [int(element["x"]) for element in ds]
+        [0, 1, 2]
+        """
+        from penstock.io.examples.parse import check_features, parse_example, parse_single_example
+
+        check_features(features, f"parse_example(features=) at {user_site()}")
+        leaves = [] if self.op.spec is None else self.op.spec.leaves
+        batched = len(leaves) == 1 and bool(leaves[0].shape)
+        parse = parse_example if batched else parse_single_example
+        return self.map(lambda record: parse(record, features), num_parallel_calls, deterministic, name=name)
+
+    def prefetch(self, buffer_size: int | str | None, name: str | None = None) -> Dataset:
         """Make up to `buffer_size` elements ready ahead of their use, in a thread.
 
-        The size is a number of elements, a number of bytes as text, or `ps.AUTOTUNE`; the memory
+        The size is a number of elements, a number of bytes as text, or `ps.AUTOTUNE` (or None); the memory
         budget bounds each of them. Small elements come in blocks, the last of which may bring more.
 
         >>> import penstock as ps
         >>> len(list(ps.Dataset.range(100).batch(10).prefetch("16MiB")))
         10
         """
-        return self._then(Prefetch(inputs=(self.op,), buffer_size=buffer_size), name)
+        size = AUTOTUNE if buffer_size is None else buffer_size
+        return self._then(Prefetch(inputs=(self.op,), buffer_size=size), name)
 
     def ragged_batch(
         self,
@@ -830,7 +886,7 @@ class Dataset(Pipeline):
         self,
         buffer_size: int | str | None = None,
         seed: int | None = None,
-        reshuffle_each_iteration: bool = True,
+        reshuffle_each_iteration: bool | None = True,
         name: str | None = None,
     ) -> Dataset:
         """Put the elements in a random order.
@@ -846,12 +902,16 @@ class Dataset(Pipeline):
         >>> sorted(int(x) for x in ds)
         [0, 1, 2, 3, 4, 5]
         """
+        if reshuffle_each_iteration is None:  # as in tf.data
+            reshuffle_each_iteration = True
         return self._then(
             Shuffle(
                 inputs=(self.op,),
                 buffer_size=buffer_size,
                 seed=seed,
-                reshuffle_each_iteration=reshuffle_each_iteration,
+                reshuffle_each_iteration=True
+                if reshuffle_each_iteration is None
+                else reshuffle_each_iteration,
             ),
             name,
         )
@@ -1174,10 +1234,9 @@ class Dataset(Pipeline):
         ...     print(next(it))
         [0 1 2 3]
         """
-        if seed is not None:
-            checks.count(seed, "iterate(seed=)")
+        seed = checks.seed(seed, "iterate(seed=)")
         if epoch is not None:
-            checks.count(epoch, "iterate(epoch=)", least=0)
+            epoch = checks.count(epoch, "iterate(epoch=)", least=0)
         budget = resolve_budget(memory, self._options, call=f"iterate(memory=) at {user_site()}")
         resume = partial(resumed, self.op, self._options, budget)
         if state is not None:
@@ -1349,8 +1408,10 @@ def _joined(op: Op, datasets: Iterable[Pipeline], name: str | None = None) -> Da
     return Dataset(op.named(name), options)
 
 
-def _datasets(datasets: Iterable[Any], call: str) -> list[Dataset]:
-    """A list of datasets; raises where one of them is none."""
+def _datasets(datasets: Any, call: str) -> list[Dataset]:
+    """A list of datasets; raises where it is none, or one of them is none."""
+    if isinstance(datasets, Dataset) or not isinstance(datasets, Iterable):
+        raise ArgumentTypeError(f"{call} at {user_site()}: expected a list of datasets, got {datasets!r}.")
     found = list(datasets)
     for one in found:
         if not isinstance(one, Dataset):

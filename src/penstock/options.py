@@ -6,7 +6,9 @@ import dataclasses
 import math
 import os
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -39,11 +41,11 @@ def parse_bytes(size: int | str, what: str = "a size") -> int:
     >>> parse_bytes("64MiB")
     67108864
     """
-    if isinstance(size, bool) or not isinstance(size, int | str):
+    if not isinstance(size, str) and not _is_whole(size):
         raise ArgumentTypeError(
             f"{what}: expected a number of bytes or a text such as '64MiB', got {size!r}."
         )
-    if isinstance(size, int):
+    if not isinstance(size, str):
         count = float(size)
     else:
         match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", size)
@@ -94,21 +96,16 @@ class Options:
             _check_folder(self.scratch)
         if self.memory is not None and not isinstance(self.memory, SharedMemory):
             parse_bytes(self.memory, "Options(memory=)")
-        if self.seed is not None and (isinstance(self.seed, bool) or not isinstance(self.seed, int)):
-            raise ArgumentTypeError(f"Options(seed=): expected an int, got {self.seed!r}.")
-        rows = self.block_rows
-        if rows is not None and (isinstance(rows, bool) or not isinstance(rows, int)):
-            raise ArgumentTypeError(f"Options(block_rows=): expected an int, got {rows!r}.")
-        if rows is not None and rows < 1:
-            raise ArgumentError(f"Options(block_rows=): expected at least 1, got {rows}.")
+        for name in ("seed", "block_rows"):
+            number = getattr(self, name)
+            if number is not None:
+                if not _is_whole(number):
+                    raise ArgumentTypeError(f"Options({name}=): expected an int, got {number!r}.")
+                object.__setattr__(self, name, int(number))
+        if self.block_rows is not None and self.block_rows < 1:
+            raise ArgumentError(f"Options(block_rows=): expected at least 1, got {self.block_rows}.")
         if not isinstance(self.optimize, bool | None):
-            object.__setattr__(self, "optimize", tuple(self.optimize))
-            unknown = sorted(set(self.optimize) - set(PASSES))
-            if unknown:
-                raise ArgumentError(
-                    f"Options(optimize=): no pass is called {unknown[0]!r}; "
-                    f"the passes are {', '.join(PASSES)}."
-                )
+            object.__setattr__(self, "optimize", _passes_of(self.optimize))
 
     def merged(self, later: Options) -> Options:
         """These options with every field that `later` sets taken from `later`."""
@@ -126,6 +123,25 @@ class Options:
         if self.optimize is False:
             return ()
         return self.optimize
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def _passes_of(names: Any) -> tuple[str, ...]:
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise ArgumentTypeError(
+            f"Options(optimize=): expected True, False, or a list of passes, of {', '.join(PASSES)}, "
+            f"got {names!r}."
+        )
+    passes = tuple(names)
+    unknown = [name for name in passes if name not in PASSES]
+    if unknown:
+        raise ArgumentError(
+            f"Options(optimize=): no pass is called {unknown[0]!r}; the passes are {', '.join(PASSES)}."
+        )
+    return passes
 
 
 def _check_seconds(seconds: Any) -> None:

@@ -115,6 +115,9 @@ def test_given_whole_numbers_beyond_32_bits_then_the_element_fails_instead_of_be
     [
         (ps.Dataset.range(3), {"sharding": "rows"}, "expected a sharding or a device of JAX"),
         (ps.Dataset.from_tensor_slices(np.array(["2020"], "M8[Y]")), {}, "JAX has no dtype datetime64"),
+        (ps.Dataset.from_tensor_slices({"a": [1], "b": [2]}), {"sharding": {"a": None}}, "nothing for 'b'"),
+        (ps.Dataset.range(3), {"sharding": {"a": None}}, "got a dict where they have none"),
+        (ps.Dataset.range(3).enumerate(), {"sharding": (None,)}, "got 1 where they have 2 parts"),
         (ps.Dataset.range(3), {"prefetch": 0}, "expected at least 1"),
         (ps.Dataset.range(3), {"shard": "row"}, "expected 'auto'"),
     ],
@@ -122,6 +125,12 @@ def test_given_whole_numbers_beyond_32_bits_then_the_element_fails_instead_of_be
 def test_given_a_wrong_argument_then_it_is_said_with_the_line(ds: ps.Dataset, said: Any, words: str) -> None:
     with pytest.raises(ps.errors.PenstockError, match=rf"checks_jax\.py:\d+.*{words}"):
         ds.as_jax(**said)
+
+
+def test_given_shardings_unlike_the_elements_when_these_are_seen_then_it_is_said() -> None:
+    feed = ps.Dataset.from_generator(lambda: iter([{"a": 1, "b": 2}])).as_jax({"a": None})
+    with pytest.raises(ps.errors.DataError, match=r"expected shardings in a nest .* nothing for 'b'"):
+        next(iter(feed))
 
 
 def test_given_four_devices_then_batches_are_shared_out_over_them() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 import pytest
@@ -167,3 +168,41 @@ def test_given_elements_that_do_not_fit_then_the_error_says_that_not_one_does() 
         list(ds.iterate(memory=9_000))
     with pytest.raises(ps.errors.BudgetError, match=r"map at .* needs 7\.81 KiB.*one element"):
         list(ds.iterate(memory=7_000))
+
+
+def at_once(x: Any) -> Any:
+    return [1.5, "a", None, np.zeros(2, np.float32), b"b", 1, 2, 3, "c", "d", "e", np.int8(1)][x]
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 64])
+def test_given_elements_of_several_kinds_then_a_batch_of_one_kind_is_the_same_in_any_block(rows: int) -> None:
+    ds = ps.Dataset.range(12).map(at_once).with_options(ps.Options(block_rows=rows))
+    numbers, text = [ds.skip(first).take(3).batch(3).get_single_element() for first in (5, 8)]
+    assert numbers.dtype == np.int64 and numbers.tolist() == [1, 2, 3]
+    assert text.tolist() == ["c", "d", "e"]
+    with pytest.raises(ps.errors.DataError, match=r"float64 of .* element 0 and str of .* element 1"):
+        list(ds.batch(2))
+
+
+def test_given_missing_values_then_a_batch_with_some_is_an_array_of_objects() -> None:
+    ds = ps.Dataset.range(6).map(lambda x: None if x == 2 else x).batch(2)
+    got = [(batch.dtype.name, batch.tolist()) for batch in ds]
+    assert got == [("int64", [0, 1]), ("object", [None, 3]), ("int64", [4, 5])]
+
+
+WORDS = ["a bb", "ccc", "", "dd eee f"]
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 64])
+def test_given_arrays_of_strings_of_several_widths_then_every_batch_takes_them(rows: int) -> None:
+    options = ps.Options(block_rows=rows)
+    texts = ps.Dataset.from_tensor_slices(WORDS).with_options(options)
+    split = texts.map(lambda text: np.array(text.split(), dtype=str))
+    assert [words.tolist() for words in split] == [text.split() for text in WORDS]
+    assert {words.dtype for words in split} == {np.dtype(object)}
+    (padded,) = split.padded_batch(4)
+    assert padded.tolist() == [["a", "bb", ""], ["ccc", "", ""], ["", "", ""], ["dd", "eee", "f"]]
+    (ragged,) = split.ragged_batch(4)
+    assert ragged.to_list() == [text.split() for text in WORDS]
+    (firsts,) = texts.map(lambda text: np.array([text[:1], text])).batch(4)
+    assert firsts.tolist() == [[text[:1], text] for text in WORDS]

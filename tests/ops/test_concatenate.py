@@ -97,3 +97,13 @@ class TestConcatenate(OpContract):
         one = ps.Dataset.range(2).with_options(ps.Options(memory="8MiB", seed=1))
         two = ps.Dataset.range(2).with_options(ps.Options(seed=2))
         assert one.concatenate(two).options() == ps.Options(memory="8MiB", seed=2)
+
+
+@pytest.mark.parametrize("texts", [("a b", "", "c"), ("", "a b", "c")])
+def test_given_arrays_of_no_strings_then_they_go_with_arrays_of_strings(texts: tuple[str, ...]) -> None:
+    words = [ps.Dataset.from_tensors(np.array(text.split(), dtype=str)) for text in texts]
+    split = [ps.Dataset.from_tensors(text).map(lambda x: np.array(x.split(), dtype=str)) for text in texts]
+    for first, second, third in (words, split):
+        joined = first.concatenate(second).concatenate(third)
+        assert [part.tolist() for part in joined] == [text.split() for text in texts]
+        joined.element_spec  # noqa: B018

@@ -155,7 +155,7 @@ class TestFromGenerator(OpContract):
             next(it)
             # So many rows of 512 KiB make a block, however many the batch asks for.
             rows = it._run.plan.block_bytes >> 19
-            assert 1 < rows < 16
+            assert 1 < rows < 64
             assert it._run.meters["from_generator"].blocks == 64 // rows
 
     def test_given_wrong_arguments_then_declaring_fails_and_names_the_line(self) -> None:

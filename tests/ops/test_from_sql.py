@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -194,6 +195,12 @@ class TestFromSql(OpContract):
             given = {"query": "SELECT 1", "connection": "sqlite:///x.db", **arguments}
             with pytest.raises(kind, match=rf"from_sql.* at .*test_from_sql.py:\d+: .*{said}"):
                 ps.Dataset.from_sql(**given)
+
+    def test_given_an_open_connection_then_declaring_fails_and_says_what_to_give(self) -> None:
+        with closing(sqlite3.connect(":memory:")) as opened:
+            assert callable(opened)
+            with pytest.raises(ps.errors.ArgumentTypeError, match=r"such as sqlite:///path, or a function"):
+                ps.Dataset.from_sql("SELECT 1", opened)  # type: ignore[arg-type]
 
     def test_given_a_function_that_opens_something_else_then_it_is_told(self) -> None:
         ds = ps.Dataset.from_sql("SELECT 1", lambda: 5)

@@ -26,6 +26,8 @@ X, Y = np.zeros((4, 3)), np.zeros(4)
         (np.array(["a", "\ud800"]), "half of a surrogate pair"),
         (np.ma.masked_array([1, 2], mask=[0, 1]), "masked array.*filled"),
         ([1 << 70], "beyond 64 bits"),
+        (np.array([1, 1 << 70], object), "beyond 64 bits"),
+        ([1, "a"], "strings and others.*all would become strings"),
         (3, "the scalar.*from_tensors"),
     ],
 )
@@ -82,3 +84,39 @@ def test_given_strings_then_they_come_out_in_any_order_for_every_block_size(
         assert events(ds, block_rows=rows) == strings
         shuffled = events(ds.shuffle(5, seed=1), block_rows=rows)
         assert sorted(map(str, shuffled)) == sorted(map(str, strings))
+
+
+def ragged(*lengths: int) -> Any:
+    array = np.empty(len(lengths), object)
+    for i, length in enumerate(lengths):
+        array[i] = np.arange(length)
+    return array
+
+
+def test_given_arrays_of_several_shapes_then_the_spec_covers_all_and_they_make_a_ragged_batch() -> None:
+    ds = ps.Dataset.from_tensor_slices(ragged(2, 3, 0))
+    assert ds.element_spec == ps.TensorSpec((None,), np.int64)
+    (batch,) = ds.ragged_batch(3)
+    assert batch.to_list() == [[0, 1], [0, 1, 2], []]
+
+
+@pytest.mark.parametrize(
+    ("given", "spec"),
+    [
+        (np.array(["a", 1], object), ps.TensorSpec(None, object)),
+        (np.array([], object), ps.TensorSpec((), object)),
+        (np.empty((0, 3), "S4"), ps.TensorSpec((3,), bytes)),
+        (np.empty((0,), "U4"), ps.TensorSpec((), str)),
+        (np.array([["a"], ["bb"]], object), ps.TensorSpec((1,), str)),
+    ],
+)
+def test_given_objects_or_strings_then_the_spec_is_true_of_every_row(given: Any, spec: ps.TensorSpec) -> None:
+    ds = ps.Dataset.from_tensor_slices(given)
+    assert ds.element_spec == spec
+    assert len(list(ds)) == len(given)
+
+
+def test_given_arrays_of_strings_then_the_spec_is_that_of_strings_of_any_length() -> None:
+    ds = ps.Dataset.from_tensors(np.array(["abc", "d"]))
+    assert ds.element_spec == ps.TensorSpec((2,), str) == ps.TensorSpec((2,), "U3")
+    assert ds.element_spec.accepts(ds.get_single_element())

@@ -196,6 +196,26 @@ class TestLoad(OpContract):
         with pytest.raises(ArgumentTypeError, match=r"load\(verify=\)"):
             ps.Dataset.load(kinds(), verify=1)  # type: ignore[arg-type]
 
+    def test_given_a_manifest_of_something_else_then_declaring_says_what_it_lacks(
+        self, tmp_path: Path
+    ) -> None:
+        (tmp_path / "manifest.json").write_text('{"name": "my app"}')
+        with pytest.raises(ps.errors.StoreError, match=r"expected the manifest.* but it has no 'format'"):
+            ps.Dataset.load(tmp_path)
+        with pytest.raises(ps.errors.StoreError, match=r"expected the manifest.* but it has no 'format'"):
+            ps.Dataset.from_tensor_slices({"x": [1]}).write_tfrecord(tmp_path)
+
+    def test_given_a_file_that_has_gone_then_the_error_names_it_and_the_line(self, tmp_path: Path) -> None:
+        (gone,) = ps.Dataset.range(3).save(tmp_path).shards
+        ds = ps.Dataset.load(tmp_path)
+        Path(gone).unlink()
+        for one in (ds, ds.shuffle(3)):
+            with pytest.raises(
+                ps.errors.StoreError, match=r"^load at .*No such file.*Save it again"
+            ) as caught:
+                list(one)
+            assert caught.value.file == gone
+
     def test_given_a_named_tuple_that_no_module_has_then_the_dataset_pickles(self, tmp_path: Path) -> None:
         from collections import namedtuple
 

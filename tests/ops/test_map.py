@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections import namedtuple
 from collections.abc import Callable, Mapping
@@ -233,11 +234,64 @@ def test_when_one_row_fails_and_the_function_catches_it_then_only_that_row_is_ca
         ),
     ],
 )
-def test_given_the_wrong_number_of_arguments_then_the_error_says_how_it_is_called(
+def test_given_a_wrong_number_of_arguments_that_nobody_knew_then_the_error_says_how_it_is_called(
     dataset: ps.Dataset, function: Any, hint: str
 ) -> None:
+    opaque = dataset.map(lambda *parts: (print("", end=""), parts[0] if len(parts) == 1 else parts)[1])
     with pytest.raises(ps.errors.FunctionError, match=hint):
-        list(dataset.map(function))
+        list(opaque.map(function))
+
+
+PAIRS = ps.Dataset.from_tensor_slices(([1, 2], [3, 4]))
+
+
+@pytest.mark.parametrize(
+    ("declare", "said"),
+    [
+        (
+            lambda: ps.Dataset.range(3).map(lambda x, y: x),
+            r"1 argument, .* got <lambda>\(x, y\)",
+        ),
+        (lambda: PAIRS.shuffle(2).map(lambda x: x), r"2 arguments, .*as in `lambda x, y: \.\.\.`"),
+        (lambda: PAIRS.batch(2).filter(lambda: True), "2 arguments, the parts of the element"),
+        (lambda: PAIRS.take_while(lambda x: True), "2 arguments"),
+        (lambda: PAIRS.flat_map(lambda x: PAIRS), "2 arguments"),
+        (lambda: PAIRS.interleave(lambda x: PAIRS), "2 arguments"),
+        (lambda: PAIRS.reduce(0, lambda s, x, y: s), "2 arguments, the state and the element"),
+        (lambda: PAIRS.scan(0, lambda s, x, y: s), "2 arguments, the state and the element"),
+        (lambda: PAIRS.group_by_window(lambda x: 0, lambda k, ds: ds, 2), "2 arguments"),
+        (
+            lambda: PAIRS.group_by_window(lambda x, y: 0, lambda ds: ds, 2),
+            "2 arguments, the key and a dataset",
+        ),
+        (lambda: ps.Dataset.from_generator(lambda n: iter([n])), "0 arguments, those of args="),
+    ],
+)
+def test_given_the_wrong_number_of_arguments_then_declaring_fails_and_names_the_line(
+    declare: Any, said: str
+) -> None:
+    with pytest.raises(ps.errors.ArgumentTypeError, match=rf"test_map\.py:\d+: .*function of {said}"):
+        declare()
+
+
+def test_given_functions_that_take_what_they_are_called_with_then_none_is_refused() -> None:
+    def three_times(function: Any) -> Any:
+        @functools.wraps(function)
+        def wrapped(x: Any) -> Any:
+            return function(x, 3)
+
+        return wrapped
+
+    taken = [
+        three_times(np.multiply),
+        three_times(lambda x, y: x * y),
+        lambda x, y=3: x * y,
+        lambda *x: x[0] * 3,
+    ]
+    for function in (*taken, functools.partial(np.multiply, 3)):
+        assert [int(x) for x in ps.Dataset.range(3).map(function)] == [0, 3, 6]
+    pairs = ps.Dataset.range(3).map(lambda x: (x, x)).map(lambda x, y: x + y).map(lambda z: (z, z, z))
+    assert [int(z) for z in pairs.shuffle(1).map(lambda x, y, z: z)] == [0, 2, 4]
 
 
 def test_given_a_wrong_call_inside_the_function_then_there_is_no_hint_about_the_element() -> None:

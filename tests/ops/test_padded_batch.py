@@ -265,3 +265,24 @@ class TestPaddedBatchInALog:
             next(it)
         assert next(it).tolist() == [[0, 0, 0], [1, 0, 0], [3, 3, 3]]
         assert len(next(it)) == 2
+
+
+@pytest.mark.parametrize("rows", [1, 2, 64])
+def test_given_scalars_beside_others_then_those_of_one_kind_make_a_batch(rows: int) -> None:
+    ds = ps.Dataset.range(6).map(lambda x: 0.5 if x == 0 else x).with_options(ps.Options(block_rows=rows))
+    assert [batch.tolist() for batch in ds.skip(2).padded_batch(2)] == [[2, 3], [4, 5]]
+    with pytest.raises(ps.errors.DataError, match="expected elements of one dtype, got float64 and int64"):
+        list(ds.padded_batch(2))
+
+
+def test_given_datasets_then_they_are_put_side_by_side() -> None:
+    windows = ps.Dataset.range(4).window(2).padded_batch(2)
+    with windows.iterate() as it:
+        (first, second) = next(it)
+        assert [[int(x) for x in window] for window in (first, second)] == [[0, 1], [2, 3]]
+
+
+def test_given_ragged_batches_then_the_error_says_that_they_are() -> None:
+    ragged = ps.Dataset.range(4).map(np.arange).ragged_batch(2)
+    with pytest.raises(ps.errors.DataError, match="expected arrays, got a Ragged"):
+        list(ragged.padded_batch(2))

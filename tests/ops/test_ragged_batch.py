@@ -246,3 +246,15 @@ class TestRagged:
 
     def test_given_a_pickled_one_then_it_is_equal(self) -> None:
         assert pickle.loads(pickle.dumps(self.ragged())) == self.ragged()
+
+
+@pytest.mark.parametrize("splits", [[0, 5], [1, 3], [0, 2, 1, 3], [0.0, 3.0], [], [[0, 3]], [-1, 3]])
+def test_given_splits_that_are_none_then_a_ragged_is_refused(splits: Any) -> None:
+    with pytest.raises(
+        (ps.errors.ArgumentError, ps.errors.ArgumentTypeError), match=r"Ragged\(row_splits=\)"
+    ):
+        ps.Ragged(np.arange(3), splits)
+
+
+def test_given_lists_then_a_ragged_takes_them_as_arrays() -> None:
+    assert ps.Ragged([1, 2, 3], [0, 2, 3]).to_list() == [[1, 2], [3]]  # type: ignore[arg-type]

@@ -114,3 +114,12 @@ class TestSampleFromDatasets(OpContract):
             ps.Dataset.sample_from_datasets([])
         with pytest.raises(ps.errors.ArgumentTypeError, match="weights"):
             ps.Dataset.sample_from_datasets(three(), "abc")
+
+
+@pytest.mark.parametrize("wrong", [ps.Dataset.counter(), 3, None, [ps.Dataset.range(2), [1]]])
+def test_given_no_list_of_datasets_then_declaring_fails_and_names_the_line(wrong: Any) -> None:
+    said = r"\(datasets=\) at .*test_sample_from_datasets\.py:\d+: expected"
+    with pytest.raises(ps.errors.ArgumentTypeError, match=f"sample_from_datasets{said}"):
+        ps.Dataset.sample_from_datasets(wrong)
+    with pytest.raises(ps.errors.ArgumentTypeError, match=f"choose_from_datasets{said}"):
+        ps.Dataset.choose_from_datasets(wrong, ps.Dataset.range(2))

@@ -78,6 +78,11 @@ def test_given_no_element_to_tell_the_spec_then_it_raises() -> None:
         _ = ps.Dataset.from_generator(lambda: iter(())).element_spec
 
 
+def test_given_only_elements_that_fail_then_the_spec_says_why() -> None:
+    with pytest.raises(ps.errors.CardinalityError, match=r"all failed, the first with: .*ZeroDivision"):
+        ps.Dataset.range(3).map(lambda x: 1 // 0).element_spec  # noqa: B018
+
+
 def test_given_one_element_then_get_single_element_gives_it() -> None:
     assert int(ps.Dataset.range(7, 8).get_single_element()) == 7
 

@@ -187,3 +187,7 @@ class TestWeb(OpContract):
             WebDataset(a(), missing={"jpg": 3})  # type: ignore[dict-item]
         with pytest.raises(ValueError, match=rf"WebDataset {here}.*Give extensions"):
             WebDataset(a(), num_parallel_reads=2)
+        with pytest.raises(ValueError, match=rf"WebDataset {here}.*without the dot.*'\.jpg': 'jpg'"):
+            WebDataset(a(), extensions=["cls", ".jpg"])
+        with pytest.raises(ValueError, match=rf"WebDataset {here}.*without the dot.*'\.cls': 'cls'"):
+            WebDataset(a(), missing={".cls": b""})

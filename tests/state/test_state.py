@@ -265,3 +265,42 @@ def test_given_the_state_that_the_first_version_wrote_then_it_is_read() -> None:
 
     with pipeline().iterate(state=saved["state"]) as it:
         assert events(it, 10_000) == saved["rest"]
+
+
+def test_given_numbers_of_numpy_then_they_are_taken_as_pythons() -> None:
+    def declared(number: Any) -> ps.Dataset:
+        ds = ps.Dataset.range(number(40)).shuffle(number(7), seed=number(3)).batch(number(2))
+        return ds.repeat(number(2)).interleave(ps.Dataset.from_tensors, number(2), number(1)).take(number(30))
+
+    for how in ({}, {"seed": np.int64(5)}, {"epoch": np.int64(5)}):
+        state, rest = stopped(declared(np.int64), 3, **how)
+        assert rest_of(declared(int), state) == rest
+    options = ps.Options(seed=np.int64(1) << 40, block_rows=np.int32(2), memory=np.int64(1) << 22)  # type: ignore[arg-type]
+    state, rest = stopped(declared(np.int64).with_options(options), 3)
+    assert rest_of(declared(int).with_options(options), state) == rest
+
+
+@pytest.mark.parametrize("seed", [None, 5])
+def test_given_one_cache_in_two_places_then_both_give_every_element_and_so_does_the_rest(
+    seed: int | None,
+) -> None:
+    def declared() -> ps.Dataset:
+        one = ps.Dataset.range(20).shuffle(20).cache()
+        return ps.Dataset.sample_from_datasets([one, one.map(lambda x: x + 100)], seed=1)
+
+    ds = declared()
+    state, rest = stopped(ds, 9, seed=seed)
+    with ds.iterate(seed=seed) as it:
+        assert sorted(int(x) for x in it) == [*range(20), *range(100, 120)]
+    assert rest_of(declared(), state) == rest
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"pipeline": "x"}, {"pipeline": [3]}, {"seeds": "x"}, {"seeds": []}, {"seed": "x"}, {"state": 3}],
+)
+def test_given_a_damaged_state_then_it_is_refused_and_the_line_named(wrong: Any) -> None:
+    ds = ps.Dataset.range(9).batch(2)
+    state, _ = stopped(ds, 2)
+    with pytest.raises(ArgumentError, match=r"iterate\(state=\) at .*test_state\.py:\d+: the state is"):
+        ds.iterate(state={**state, **wrong})

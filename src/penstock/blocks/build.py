@@ -113,6 +113,13 @@ def _array_of_list(value: list[Any]) -> Any:
         raise LeafError(
             f"a list that is no array of one shape: {error}. Pad its parts, or use a tuple of arrays"
         ) from None
+    if made.dtype.kind in "SU" and not all(
+        isinstance(item, bytes | str) for item in np.asarray(value, object).flat
+    ):
+        raise LeafError(
+            f"a list of strings and others, {_short(value)}: as one array, all would become strings. "
+            f"Use a tuple of arrays, or str(x) if strings are meant"
+        )
     if made.dtype == object:
         for item in made.flat:
             if isinstance(item, int) and not -(1 << 63) <= item < 1 << 64:

@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.errors import ArgumentError, ArgumentTypeError
 from penstock.kernels.spans import offsets_of
 
 
@@ -31,8 +32,18 @@ class Ragged:
     row_splits: NDArray[np.integer[Any]]
 
     def __init__(self, values: NDArray[Any] | Ragged, row_splits: NDArray[np.integer[Any]]) -> None:
-        self.values = values
-        self.row_splits = row_splits
+        self.values = values if isinstance(values, Ragged) else np.asarray(values)
+        self.row_splits = np.asarray(row_splits)
+        splits = self.row_splits
+        if splits.ndim != 1 or splits.dtype.kind not in "iu" or not len(splits):
+            raise ArgumentTypeError(
+                f"Ragged(row_splits=): expected a vector of whole numbers, such as [0, 2, 3], got {splits!r}."
+            )
+        if splits[0] != 0 or splits[-1] != len(self.values) or (splits[1:] < splits[:-1]).any():
+            raise ArgumentError(
+                f"Ragged(row_splits=): expected numbers that rise from 0 to the {len(self.values)} values, "
+                f"got {splits!r}."
+            )
 
     @property
     def shape(self) -> tuple[int | None, ...]:

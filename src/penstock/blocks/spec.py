@@ -137,6 +137,10 @@ class DatasetSpec(TensorSpec):
     def __reduce__(self) -> tuple[Any, ...]:
         return DatasetSpec, (self.element_spec,)
 
+    def common(self, other: TensorSpec) -> TensorSpec | None:
+        inner = self.element_spec.common(other.element_spec) if isinstance(other, DatasetSpec) else None
+        return super().common(other) if inner is None else DatasetSpec(inner)
+
 
 class Spec:
     """The spec of a whole element: a structure with one `TensorSpec` a leaf."""

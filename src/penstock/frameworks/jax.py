@@ -9,7 +9,7 @@ from penstock.engine.iterator import Iterator
 from penstock.engine.run import Run
 from penstock.errors import ArgumentError, ArgumentTypeError
 from penstock.frameworks.ahead import Ahead, Depth, depth_of
-from penstock.frameworks.jax_leaves import Putter, unfit_leaf
+from penstock.frameworks.jax_leaves import Putter, unfit_leaf, unlike
 from penstock.frameworks.nests import arrays_of
 from penstock.frameworks.passing import Pass, Passes, converted
 from penstock.frameworks.reading import Place, Reading, Shared
@@ -40,6 +40,8 @@ def as_jax(
                 f"them as in the elements, got {one!r}."
             )
     spec = dataset.op.spec
+    if spec is not None and (why := unlike(spec.nest(), sharding)):
+        raise ArgumentTypeError(f"{CALL}(sharding=) at {user_site()}: {why}.")
     for leaf in () if spec is None else spec.leaves:
         if why := unfit_leaf(leaf):
             raise ArgumentTypeError(f"{CALL} at {user_site()}: {why}.")

@@ -31,6 +31,23 @@ def unfit_leaf(spec: TensorSpec) -> str:
     return f"JAX has no dtype {dtype_name(dtype)}: map it to one that JAX has, or leave the part out"
 
 
+def unlike(nest: Any, sharding: Any) -> str:
+    """Why a nest of shardings does not go with an element, or with the nest of a spec; nothing if it does."""
+    if isinstance(sharding, dict):
+        if not isinstance(nest, dict) or (missing := [key for key in nest if key not in sharding]):
+            got = f"nothing for {missing[0]!r}" if isinstance(nest, dict) else "a dict where they have none"
+            return f"expected shardings in a nest as in the elements, got {got}"
+        return next(filter(None, (unlike(nest[key], sharding[key]) for key in nest)), "")
+    if isinstance(sharding, tuple):
+        if not isinstance(nest, tuple) or len(nest) != len(sharding):
+            had = f"{len(nest)} parts" if isinstance(nest, tuple) else "no tuple"
+            return (
+                f"expected shardings in a nest as in the elements, got {len(sharding)} where they have {had}"
+            )
+        return next(filter(None, map(unlike, nest, sharding)), "")
+    return ""
+
+
 class Putter:
     """Puts elements where they belong: all leaves by one `sharding`, or each by its own in a nest of them."""
 
@@ -40,6 +57,8 @@ class Putter:
 
     def __call__(self, element: Any) -> Any:
         """The element as arrays of JAX; text and objects stay, arrays of them are lists."""
+        if why := unlike(element, self._sharding):
+            raise TypeError(why)
         return self._put(element, self._sharding)
 
     def _put(self, part: Any, sharding: Any) -> Any:

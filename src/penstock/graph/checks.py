@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import inspect
 import operator
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from types import FunctionType, MethodType
 from typing import Any
 
 from penstock.errors import ArgumentError, ArgumentTypeError
 from penstock.graph.running import Pipeline
 from penstock.graph.site import user_site
+
+STATE_AND_ELEMENT = "the state and the element, whatever parts it has, as in `lambda state, x: ...`"
+"""What a function takes that carries a state."""
 
 
 def count(
@@ -33,11 +39,45 @@ def count(
     return number
 
 
-def function(value: Any, call: str) -> Any:
-    """Something that can be called."""
+def function(value: Any, call: str, above: Any = None) -> Any:
+    """Something that can be called; with `above`, with an element of that op."""
     if not callable(value):
         raise ArgumentTypeError(f"{call} at {user_site()}: expected a function, got {value!r}.")
+    parts = None if above is None else _parts(above)
+    if parts == 1:
+        takes(value, call, 1, "the element, as in `lambda x: ...`")
+    elif parts is not None:
+        names = ", ".join(["x", "y", "z"][:parts]) if parts <= 3 else "*parts"
+        takes(value, call, parts, f"the parts of the element, as in `lambda {names}: ...`")
     return value
+
+
+def takes(value: Any, call: str, count: int, which: str) -> None:
+    """Refuse a function of Python that cannot be called with so many arguments, `which` in words."""
+    if not isinstance(value, FunctionType | MethodType):
+        return  # what others take cannot be told for sure
+    signature = inspect.signature(value, follow_wrapped=False)
+    try:
+        signature.bind(*range(count))
+    except TypeError:
+        many = f"{count} argument{'' if count == 1 else 's'}"
+        raise ArgumentTypeError(
+            f"{call} at {user_site()}: expected a function of {many}, {which}, "
+            f"got {value.__name__}{signature}."
+        ) from None
+
+
+def _parts(above: Any) -> int | None:
+    """How many arguments an element of an op is; None where only a function that it calls could tell."""
+    spec = None if _calls(above) else above.spec
+    if spec is None:
+        return None
+    return len(spec.structure.children) if spec.structure.kind is tuple else 1
+
+
+def _calls(op: Any) -> bool:
+    own = bool(op.inputs) and any(callable(getattr(op, part.name)) for part in fields(op))
+    return own or any(_calls(above) for above in op.inputs)
 
 
 def dataset(value: Any, call: str) -> None:

@@ -144,6 +144,19 @@ class Op(ABC):
         object.__setattr__(named, "given_name", name)
         return named
 
+    def with_plain_numbers(self) -> Self:
+        """The same op, with Python's numbers where the user gave NumPy's.
+
+        As seeds, these overflow, and a state with one of them is no JSON.
+        """
+        said = {
+            part.name: value.item()
+            for part in fields(self)
+            if isinstance(value := getattr(self, part.name), np.integer | np.floating)
+            and str(part.type).startswith(("int", "float"))
+        }
+        return self.changed(**said) if said else self
+
     @property
     def called(self) -> str:
         """The name that the user gave this op, or its own."""

@@ -38,7 +38,7 @@ class BucketBySequenceLength(Op):
 
     def __post_init__(self) -> None:
         call = self.name
-        checks.function(self.element_length_func, f"{call}(element_length_func=)")
+        checks.function(self.element_length_func, f"{call}(element_length_func=)", self.inputs[0])
         boundaries = [checks.count(size, f"{call}(bucket_boundaries=)") for size in self.bucket_boundaries]
         sizes = [
             checks.count(size, f"{call}(bucket_batch_sizes=)", least=1) for size in self.bucket_batch_sizes

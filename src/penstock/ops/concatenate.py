@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.blocks.block import Block
-from penstock.blocks.spec import Spec, dtype_name
+from penstock.blocks.spec import BYTES, OBJECT, TEXT, Spec, TensorSpec, common_of, dtype_name
 from penstock.blocks.structure import Structure
 from penstock.errors import ArgumentTypeError
 from penstock.graph.op import INFINITE, UNKNOWN, Op
@@ -32,12 +32,8 @@ class Concatenate(Op):
         first, second = (above.spec for above in self.inputs)
         if first is None or second is None:
             return None
-        leaves = []
-        for mine, place in zip(first.leaves, self.order(first, second), strict=True):
-            common = mine.common(second.leaves[place])
-            assert common is not None
-            leaves.append(common)
-        return Spec(first.structure, leaves)
+        pairs = zip(first.leaves, self.order(first, second), strict=True)
+        return Spec(first.structure, [common_of([mine, second.leaves[place]]) for mine, place in pairs])
 
     def find_cardinality(self) -> int:
         counts = [above.cardinality for above in self.inputs]
@@ -57,7 +53,7 @@ class Concatenate(Op):
             )
         for path, mine, place in zip(first.structure.paths(), first.leaves, order, strict=True):
             its = second.leaves[place]
-            if mine.dtype != its.dtype:
+            if mine.dtype != its.dtype and not _no_strings(mine, its) and not _no_strings(its, mine):
                 raise ArgumentTypeError(
                     self.fail(
                         f"expected {dtype_name(mine.dtype)} at element{path}, as in the first "
@@ -66,6 +62,11 @@ class Concatenate(Op):
                     )
                 )
         return order
+
+
+def _no_strings(mine: TensorSpec, its: TensorSpec) -> bool:
+    """Whether one is of arrays of no strings: they go with strings of either kind."""
+    return mine.dtype == OBJECT and its.dtype in (BYTES, TEXT) and 0 in (mine.shape or ())
 
 
 def leaf_order(first: Structure, second: Structure) -> list[int] | None:

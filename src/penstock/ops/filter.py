@@ -27,7 +27,7 @@ class Filter(Op):
     parted = "each"
 
     def __post_init__(self) -> None:
-        checks.function(self.predicate, "filter(predicate=)")
+        checks.function(self.predicate, "filter(predicate=)", self.inputs[0])
 
     def start(self, context: Context) -> Running:
         return RunningFilter(self, context)

@@ -28,7 +28,7 @@ class FlatMap(Op):
     opens = True
 
     def __post_init__(self) -> None:
-        checks.function(self.function, "flat_map(map_func=)")
+        checks.function(self.function, "flat_map(map_func=)", self.inputs[0])
 
     def start(self, context: Context) -> Running:
         return RunningFlatMap(self, context)

@@ -42,6 +42,7 @@ class FromGenerator(Op):
             raise ArgumentTypeError(
                 self.fail(f"expected args to be a tuple of arguments, got {self.args!r}.")
             )
+        checks.takes(self.generator, "from_generator(generator=)", len(self.args), "those of args=")
 
     def start(self, context: Context) -> Running:
         return RunningGenerator(self, context)

@@ -60,8 +60,8 @@ class FromSql(Op):
             if not callable(self.connection) or hasattr(self.connection, "cursor"):  # sqlite3's are callable
                 raise ArgumentTypeError(
                     self.fail(
-                        f"expected connection to be an address or a function that opens a connection, "
-                        f"got {self.connection!r}. Every iteration opens one of its own."
+                        f"expected connection to be an address, such as sqlite:///path, or a function that "
+                        f"opens a connection, got {self.connection!r}. Every iteration opens one of its own."
                     )
                 )
         elif not is_address(self.connection):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
@@ -14,7 +14,7 @@ from penstock.blocks.block import Block
 from penstock.blocks.build import LeafError, as_leaf, column_of_array
 from penstock.blocks.columns import Column, DenseColumn
 from penstock.blocks.later import Picked
-from penstock.blocks.spec import Spec
+from penstock.blocks.spec import OBJECT, Spec, TensorSpec, common_of, spec_of
 from penstock.blocks.structure import Structure, structure_of
 from penstock.errors import ArgumentError, ArgumentTypeError
 from penstock.graph.fingerprint import UNSEEN
@@ -116,8 +116,7 @@ def _array(value: Any) -> NDArray[Any]:
         raise LeafError(f"{what}, not an array: give arrays, lists, or dicts and tuples of them")
     array = np.asarray(leaf)
     if array.dtype == OBJECT and array.ndim:
-        for _ in _leaves(array):
-            pass  # what is no leaf is told now, and not when it comes
+        list(_leaves(array))  # what is no leaf is told now, and not when it comes
     return array
 
 

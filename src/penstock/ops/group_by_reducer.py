@@ -45,6 +45,8 @@ class Reducer:
     def __post_init__(self) -> None:
         for name in ("init_func", "reduce_func", "finalize_func"):
             checks.function(getattr(self, name), f"Reducer({name}=)")
+        checks.takes(self.init_func, "Reducer(init_func=)", 1, "the key, as in `lambda key: ...`")
+        checks.takes(self.reduce_func, "Reducer(reduce_func=)", 2, checks.STATE_AND_ELEMENT)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -57,7 +59,7 @@ class GroupByReducer(Op):
     name = "group_by_reducer"
 
     def __post_init__(self) -> None:
-        checks.function(self.key_func, "group_by_reducer(key_func=)")
+        checks.function(self.key_func, "group_by_reducer(key_func=)", self.inputs[0])
         if not isinstance(self.reducer, Reducer):
             raise ArgumentTypeError(self.fail(f"reducer=: expected a ps.Reducer, got {self.reducer!r}."))
 

@@ -28,8 +28,10 @@ class GroupByWindow(Op):
     name = "group_by_window"
 
     def __post_init__(self) -> None:
-        checks.function(self.key_func, "group_by_window(key_func=)")
+        checks.function(self.key_func, "group_by_window(key_func=)", self.inputs[0])
         checks.function(self.reduce_func, "group_by_window(reduce_func=)")
+        which = "the key and a dataset, as in `lambda key, ds: ...`"
+        checks.takes(self.reduce_func, "group_by_window(reduce_func=)", 2, which)
         if (self.window_size is None) == (self.window_size_func is None):
             came = "neither" if self.window_size is None else "both"
             raise ArgumentError(self.fail(f"expected either window_size or window_size_func, got {came}."))

@@ -28,7 +28,7 @@ class IgnoreErrors(Op):
         checks.flag(self.log_warning, "ignore_errors(log_warning=)")
 
     def start(self, context: Context) -> Running:
-        return RunningIgnoreErrors(self, context)
+        return RunningIgnoreErrors(context, logging.getLogger("penstock") if self.log_warning else None)
 
     def find_spec(self) -> Spec | None:
         return self.inputs[0].spec
@@ -42,10 +42,10 @@ class RunningIgnoreErrors(Running):
 
     exact = True
 
-    def __init__(self, op: IgnoreErrors, context: Context) -> None:
+    def __init__(self, context: Context, log: logging.Logger | None = None) -> None:
         self._context = context
         self._upstream = context.input()
-        self._log = logging.getLogger("penstock") if op.log_warning else None
+        self._log = log
         self._ignored = 0
 
     def pull(self, rows: int) -> Block | None:
@@ -53,10 +53,13 @@ class RunningIgnoreErrors(Running):
             try:
                 return self._upstream.pull(rows)
             except ElementError as error:
-                self._ignored += 1
-                if self._log is not None:
-                    self._log.warning("%s left out an element: %s", self._context.label, error)
-                let_go(error)
+                self._leave_out(error)
+
+    def _leave_out(self, error: ElementError) -> None:
+        self._ignored += 1
+        if self._log is not None:
+            self._log.warning("%s left out an element: %s", self._context.label, error)
+        let_go(error)
 
     def state(self) -> Any:
         return {"input": self._upstream.state(), "ignored": self._ignored}

@@ -39,7 +39,7 @@ class Interleave(Op):
     opens = True
 
     def __post_init__(self) -> None:
-        checks.function(self.function, "interleave(map_func=)")
+        checks.function(self.function, "interleave(map_func=)", self.inputs[0])
         if self.cycle_length is not None:
             checks.count(
                 self.cycle_length, "interleave(cycle_length=)", least=1, also={AUTOTUNE: "ps.AUTOTUNE"}

@@ -23,6 +23,7 @@ from penstock.io.formats.saved_gather import Gather
 from penstock.io.formats.saved_kept import KeptBuffers
 from penstock.io.formats.saved_manifest import COMPLETE, SavedManifest, load_manifest
 from penstock.kernels.spans import offsets_of
+from penstock.ops.parts.placed import placed
 from penstock.ops.parts.saved_files import SavedFiles
 
 SHARE = 4
@@ -240,7 +241,8 @@ class RunningLoad(Running):
 
     def _opened(self, number: int) -> SavedFile:
         path, shard = self._path(number), self._manifest.shards[number]
-        file = SavedFile(path, self._structure, self._checked, verify=self._verify)
+        with placed(self._context, missing=f" {self._remedy}"):
+            file = SavedFile(path, self._structure, self._checked, verify=self._verify)
         if file.rows != shard.rows:
             file.close()
             error = SavedError(f"expected {shard.rows} rows, as the manifest says, got {file.rows}", 0)

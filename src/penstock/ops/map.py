@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -54,7 +54,7 @@ class Map(Op):
     traits = Traits(one_to_one=True, fuses=True)
 
     def __post_init__(self) -> None:
-        checks.function(self.function, "map(map_func=)")
+        checks.function(self.function, "map(map_func=)", self.inputs[0])
         if self.num_parallel_calls is not None:
             checks.count(
                 self.num_parallel_calls, "map(num_parallel_calls=)", least=1, also={-1: "ps.AUTOTUNE"}
@@ -105,7 +105,7 @@ class Map(Op):
         return _Trial(found[0], may_raise=found[1], way=rows.way)
 
     def with_carried_numbers(self) -> Map:
-        return _knowing(replace(self, carried=True), self._trial)
+        return _knowing(self.changed(carried=True), self._trial)
 
     def fused_with(self, below: Op, index: int, below_index: int) -> Op:
         if not isinstance(below, Map):
@@ -114,8 +114,8 @@ class Map(Op):
         calls = below.num_parallel_calls or self.num_parallel_calls
         earlier = (*self.earlier, step, *below.earlier)
         executor = below.executor if below.executor != "auto" else self.executor
-        fused = replace(
-            below, inputs=self.inputs, earlier=earlier, num_parallel_calls=calls, executor=executor
+        fused = below.changed(
+            inputs=self.inputs, earlier=earlier, num_parallel_calls=calls, executor=executor
         )
         return _knowing(fused, below._trial)
 

@@ -29,6 +29,7 @@ class Reduce(Op):
 
     def __post_init__(self) -> None:
         checks.function(self.reduce_func, "reduce(reduce_func=)")
+        checks.takes(self.reduce_func, "reduce(reduce_func=)", 2, checks.STATE_AND_ELEMENT)
 
     def start(self, context: Context) -> Running:
         return RunningReduce(self, context)

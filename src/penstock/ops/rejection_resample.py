@@ -40,8 +40,8 @@ def resampled(above: Op, class_func: Any, target_dist: Any, initial_dist: Any, s
     filtered: that way the fewest are lost.
     """
     call = "rejection_resample"
-    checks.function(class_func, f"{call}(class_func=)")
-    checks.seed(seed, f"{call}(seed=)")
+    checks.function(class_func, f"{call}(class_func=)", above)
+    seed = checks.seed(seed, f"{call}(seed=)")
     target = _shares(target_dist, f"{call}(target_dist=)")
     classed = Map(inputs=(above,), function=WithClass(class_func, len(target)))
     initial = None

@@ -30,6 +30,7 @@ class Scan(Op):
 
     def __post_init__(self) -> None:
         checks.function(self.scan_func, "scan(scan_func=)")
+        checks.takes(self.scan_func, "scan(scan_func=)", 2, checks.STATE_AND_ELEMENT)
 
     def start(self, context: Context) -> Running:
         return RunningScan(self, context)

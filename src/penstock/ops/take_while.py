@@ -25,7 +25,7 @@ class TakeWhile(Op):
     name = "take_while"
 
     def __post_init__(self) -> None:
-        checks.function(self.predicate, "take_while(predicate=)")
+        checks.function(self.predicate, "take_while(predicate=)", self.inputs[0])
 
     def start(self, context: Context) -> Running:
         return RunningTakeWhile(self, context)

@@ -28,6 +28,11 @@ class Web(FilesOp):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        for name in (*(self.extensions or ()), *dict(self.missing)):
+            if name.startswith("."):
+                raise ArgumentError(
+                    self.fail(f"expected extensions without the dot before them, got {name!r}: {name[1:]!r}.")
+                )
         if self.num_parallel_reads is not None and self.extensions is None:
             raise ArgumentError(
                 self.fail(

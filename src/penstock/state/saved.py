@@ -10,6 +10,7 @@ from typing import Any
 from penstock.errors import ArgumentError, ArgumentTypeError
 from penstock.graph.op import Op
 from penstock.graph.plan import Node, Plan
+from penstock.graph.site import user_site
 from penstock.graph.track import State
 from penstock.state.described import described, difference, python
 
@@ -72,7 +73,7 @@ def unpacked(state: Any) -> Saved:
         except ValueError:
             raise ArgumentError(_refused(f"expected what it.state() gave, got {state[:40]!r}")) from None
     if not isinstance(state, Mapping):
-        raise ArgumentTypeError(_refused(f"expected what it.state() gave, got a {type(state).__name__}"))
+        raise ArgumentTypeError(_refused(f"expected what it.state() gave, got {_kind(state)}"))
     number = state.get("penstock")
     if not isinstance(number, int):
         raise ArgumentError(_refused(f"expected what it.state() gave, got a dict with {sorted(state)[:6]}"))
@@ -86,13 +87,14 @@ def unpacked(state: Any) -> Saved:
     if "parts" in state:
         raise ArgumentError(_refused("the state is one of ps.reshard. Go on with it there: ps.reshard"))
     try:
+        seed = state["seed"]
         return Saved(
-            seed=state["seed"],
+            seed=None if seed is None else int(seed),
             epoch=int(state["epoch"]),
             at=dict(state["state"]),
             elements=int(state["elements"]),
-            seeds=tuple(state["seeds"]),
-            pipeline=list(state["pipeline"]),
+            seeds=tuple(map(int, state["seeds"])),
+            pipeline=[[str(name), dict(said)] for name, said in state["pipeline"]],
             plan=list(state["plan"]),
             python=str(state["python"]),
         )
@@ -101,17 +103,26 @@ def unpacked(state: Any) -> Saved:
 
 
 def _refused(what: str) -> str:
-    return f"iterate(state=): {what}."
+    return f"iterate(state=) at {user_site()}: {what}."
+
+
+def _kind(state: Any) -> str:
+    name = type(state).__name__
+    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
 
 
 def checked(saved: Saved, op: Op) -> None:
     """Refuse a state of another pipeline, and say what differs."""
     ops = list(_walk(op))
     differs = difference(ops, described(op), saved.pipeline, compiled=saved.python == python())
-    if differs or len(saved.seeds) != len(ops):
+    if not differs and len(saved.seeds) != len(ops):
+        differs = f"it has {len(saved.seeds)} seeds for {len(ops)} ops"
+    if differs:
         raise ArgumentError(
-            f"iterate(state=): the state is of another pipeline: {differs}. Declare the pipeline as it was, "
-            f"or begin anew: ds.iterate()."
+            _refused(
+                f"the state is of another pipeline: {differs}. Declare the pipeline as it was, "
+                f"or begin anew: ds.iterate()"
+            )
         )
 
 

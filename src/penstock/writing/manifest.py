@@ -140,9 +140,10 @@ def load_manifest(folder: Path) -> Manifest | None:
     except OSError as error:
         raise StoreError.of(error, str(path)) from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
+        what = f"it has no {error}" if isinstance(error, KeyError) else str(error) or "it is none"
         raise StoreError(
             f"{path}: expected the manifest of a data set, {FORMAT} of version {VERSION}, but "
-            f"{error or 'it is none'}. Write elsewhere, or start anew with overwrite=True.",
+            f"{what}. Write elsewhere, or start anew with overwrite=True.",
             file=str(path),
         ) from error
 

@@ -194,7 +194,10 @@ def test_given_features_that_are_not_asked_for_then_what_is_in_them_is_not_looke
         (field(1, field(1, field(2, b"") + field(2, b""))), "one value in a map entry, got two"),
         (ps.io.serialize_example({"label": b"x"}), "'label': expected 1 int64 value, got bytes values"),
         (ps.io.serialize_example({"label": [1, 2, 3]}), "expected 1 int64 value, got 3"),
-        (b"", "'label': expected 1 int64 value, but the example does not have it"),
+        (b"", r"'label': expected 1 int64 value, but the example does not have it\."),
+        (ps.io.serialize_example({"Label": 1, "\u00e9": 2}), "does not have it: it has 'Label' and '\u00e9'"),
+        (ps.io.serialize_example({f"f{i}": i for i in range(10)}), "it has 'f0', .*, 'f6' and 3 more"),
+        (field(1, varint(9 << 3) + varint(5)), r"does not have it\."),
     ],
 )
 def test_given_a_damaged_record_then_the_error_says_what_and_where(serialized: bytes, match: str) -> None:

@@ -23,6 +23,7 @@ METHODS = frozenset(
         "ignore_errors",
         "interleave",
         "map",
+        "on_error",
         "padded_batch",
         "parse_example",
         "prefetch",

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from penstock.blocks.spec import BYTES, dtype_name
 from penstock.errors import DataError
+from penstock.io.examples.names import names_in
 from penstock.kernels.spans import Empty, offsets_of
 
 Index = NDArray[np.int64]
@@ -19,6 +20,8 @@ Raw = NDArray[np.uint8]
 
 KINDS = {BYTES: 1, np.dtype(np.float32): 2, np.dtype(np.int64): 3}
 """A dtype's number on the wire."""
+MISSING = 9
+"""The fault of a record without a feature."""
 _NAMES = {number: dtype_name(dtype) for dtype, number in KINDS.items()}
 
 
@@ -128,12 +131,15 @@ def find(buf: Raw, offsets: Index, keys: Keys) -> list[Found]:
     fault[2] = -1
     done = survey_examples(buf, offsets, keys.bytes, keys.bounds, keys.table, counts, first, last, fault)
     if done < records:
-        raise explain(fault, slots, done, offsets)
+        record = buf[offsets[done] : offsets[done + 1]].data
+        raise explain(fault, slots, done, offsets, has=names_in(record) if fault[0] == MISSING else "")
     return [Found(buf, slot.dtype, counts[i], first[i], last[i]) for i, slot in enumerate(slots)]
 
 
-def explain(fault: Index, slots: Sequence[Slot], record: int, offsets: Index, within: str = "") -> BadRecord:
-    """What is wrong with a record, in words."""
+def explain(
+    fault: Index, slots: Sequence[Slot], record: int, offsets: Index, within: str = "", has: str = ""
+) -> BadRecord:
+    """What is wrong with a record, in words; `has` are the features that it has."""
     code, at, slot, got = fault.tolist()
     size = int(offsets[record + 1] - offsets[record])
     byte = at - int(offsets[record])
@@ -143,7 +149,7 @@ def explain(fault: Index, slots: Sequence[Slot], record: int, offsets: Index, wi
         name = f"feature {asked.name!r}{within}: "
         if asked.name != asked.key:
             name = f"feature {asked.name!r}, of the key {asked.key!r}{within}: "
-        words = name + (words or _unlike(code, asked, got))
+        words = name + (words or _unlike(code, asked, got, has))
     return BadRecord(record, f"at byte {byte}: {words}")
 
 
@@ -157,7 +163,7 @@ _DAMAGE = {
 }
 
 
-def _unlike(code: int, asked: Slot, got: int) -> str:
+def _unlike(code: int, asked: Slot, got: int, has: str) -> str:
     dtype = dtype_name(asked.dtype)
     many = f"{asked.need} {dtype} value{'s' * (asked.need != 1)}"
     if asked.need < 0:
@@ -168,4 +174,5 @@ def _unlike(code: int, asked: Slot, got: int) -> str:
         )
     if code == 8:
         return f"expected {many}, got {got}"
-    return f"expected {many}, but the example does not have it. Give it a default, or leave it out"
+    others = f": it has {has}" if has else ""
+    return f"expected {many}, but the example does not have it{others}. Give it a default, or leave it out"

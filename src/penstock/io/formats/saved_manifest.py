@@ -117,9 +117,10 @@ def load_manifest(folder: Path) -> SavedManifest | None:
             raise ValueError("it does not match its checksum")
         return _read(said["saved"])
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+        what = f"it has no {error}" if isinstance(error, KeyError) else str(error) or "it is none"
         raise StoreError(
             f"{path}: expected the manifest of a saved dataset, {FORMAT} of version {VERSION}, but "
-            f"{error or 'it is none'}. Name another folder; or, if it is damaged, delete it and save again.",
+            f"{what}. Name another folder; or, if it is damaged, delete it and save again.",
             file=str(path),
         ) from error
 

@@ -164,7 +164,8 @@ def lay(column: Column, out: NDArray[Any], padding: Any) -> None:
             return
     out[...] = padding
     for row, item in enumerate(column.items()):
-        out[(row, *(slice(size) for size in np.shape(item)))] = item
+        place: tuple[Any, ...] = (row, *(slice(size) for size in np.shape(item)))
+        out[place] = item
 
 
 def _lay_equal(array: NDArray[Any], out: NDArray[Any], padding: Any) -> None:

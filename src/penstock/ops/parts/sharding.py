@@ -15,7 +15,7 @@ def sharded(op: Op, num_shards: int, index: int, *, by: str, remainder: str) -> 
     """The part of a dataset that shard `index` of `num_shards` reads."""
     checks.one_of(by, WAYS, "shard(by=)")
     checks.one_of(remainder, REMAINDERS, "shard(remainder=)")
-    shard = Shard(inputs=(op,), num_shards=num_shards, index=index, remainder=remainder)
+    shard = Shard(inputs=(op,), num_shards=num_shards, index=index, remainder=remainder).with_plain_numbers()
     if by == ELEMENT:
         return shard
     if by == FILE:
@@ -23,7 +23,7 @@ def sharded(op: Op, num_shards: int, index: int, *, by: str, remainder: str) -> 
     even = ("evenly",) if remainder != KEEP else ("evenly", "each")
     above, line = _line(op, even)
     if remainder == KEEP and _by_files_is_best(above, num_shards):
-        return _over(above.with_files(num_shards, index), line)
+        return _over(above.with_files(shard.num_shards, shard.index), line)
     # A row of what is above may stand for many elements, as the name of a file does.
     few = 0 <= above.cardinality < num_shards
     return shard if few else _over(shard.over(above), line)

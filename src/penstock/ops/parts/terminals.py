@@ -52,27 +52,26 @@ def single(elements: Iterator[Any], op: Op) -> Any:
 
 def spec_of_first(elements: Iterator[Any], op: Op) -> Spec:
     """The dtypes and ranks of the first element that does not fail. It tells no sizes: others may differ."""
-    for element in _sound(elements):
+    failed: list[ElementError] = []
+    for element in _sound(elements, failed):
         structure = structure_of(element, top=False)
         return Spec(structure, [_any_size(spec_of(leaf)) for leaf in structure.flatten(element)])
-    raise CardinalityError(
-        op.fail("expected an element to tell the element_spec from, got an empty dataset.")
-    )
+    came = f"but all failed, the first with: {failed[0]}" if failed else "got an empty dataset."
+    raise CardinalityError(op.fail(f"expected an element to tell the element_spec from, {came}"))
 
 
 def _any_size(spec: TensorSpec) -> TensorSpec:
     return TensorSpec(None if spec.shape is None else (None,) * len(spec.shape), spec.dtype)
 
 
-def _sound(elements: Iterator[Any]) -> Iterator[Any]:
-    """The elements that do not fail, unless too many do."""
-    failed = 0
+def _sound(elements: Iterator[Any], failed: list[ElementError]) -> Iterator[Any]:
+    """The elements that do not fail, unless too many do; the errors of those that do are put into a list."""
     while True:
         try:
             yield next(elements)
         except StopIteration:
             return
-        except ElementError:
-            failed += 1
-            if failed == PATIENCE:
+        except ElementError as error:
+            failed.append(error)
+            if len(failed) == PATIENCE:
                 raise
