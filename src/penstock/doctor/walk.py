@@ -143,7 +143,7 @@ class World:
     def members(self, thing: object) -> Iterator[tuple[str, object]]:
         """What an object refers to, each with what it is called there."""
         kind = type(thing)
-        if kind in TEXT or kind in CLOSED or kind.__module__.startswith("penstock.doctor"):
+        if kind in TEXT or kind in CLOSED or _is_penstock(kind):
             return
         try:
             if isinstance(thing, dict):
@@ -185,6 +185,11 @@ class World:
             file = getattr(sys.modules.get(name), "__file__", None)
             known = self._classes[name] = name == "__main__" or self._of_user_file(file)
         return known
+
+
+def _is_penstock(kind: type) -> bool:
+    """Whether it is Penstock's own: it says itself what it holds, and other threads are at work in it."""
+    return kind.__module__.partition(".")[0] == "penstock"
 
 
 def _first_file(scope: dict[str, Any]) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from time import perf_counter
 from typing import Any
+from weakref import WeakSet
 
 from penstock.blocks.block import Block
 from penstock.engine.branches import SideBySide
@@ -40,6 +41,10 @@ PATIENCE = 1.0
 
 class AskedFromInside(PenstockError):  # noqa: N818
     """A function asked the run that is just calling it; the run goes on."""
+
+
+living: WeakSet[Run] = WeakSet()
+"""All runs that somebody has."""
 
 
 class Run:
@@ -99,6 +104,7 @@ class Run:
         self._lent = LentWatch(self.ledger)
         self._began = perf_counter()
         self._seconds = 0.0
+        living.add(self)
 
     def _started(self, context: StageContext) -> Stage:
         try:

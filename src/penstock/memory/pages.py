@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import mmap
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -101,7 +102,12 @@ class GrowingArray:
         if self._pages is None:
             self._pages = map_pages(size)
         elif size != self._size:
-            self._pages.resize(size)
+            try:
+                self._pages.resize(size)
+            except BufferError:  # somebody looks at them, a debugger say: they are theirs from now on
+                kept = min(size, self._size)
+                seen, self._pages = self._pages, map_pages(size)
+                self._pages[:kept] = seen[:kept]
         self._size = size
         flat = np.frombuffer(self._pages, self._dtype, count=rows * self._row_bytes // self._dtype.itemsize)
         self.rows = flat.reshape(rows, *self._shape)
@@ -110,6 +116,7 @@ class GrowingArray:
         """Give all pages back."""
         self.rows = self.rows[:0].copy()
         if self._pages is not None:
-            self._pages.close()
+            with suppress(BufferError):  # they go when the last one who looks at them does
+                self._pages.close()
             self._pages = None
             self._size = 0

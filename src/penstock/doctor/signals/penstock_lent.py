@@ -2,40 +2,27 @@
 
 from __future__ import annotations
 
-import gc
 import sys
-from collections.abc import Iterator
 from typing import Any
-from weakref import WeakSet
 
 from penstock.doctor.signals import Look, Signal
 
 RUN = "penstock.engine.run"
 
 
-_RUNS: WeakSet[Any] = WeakSet()
-"""Those that were met: a run that began before the watch is met once, and then set aside."""
+def _runs() -> list[Any]:
+    return list(sys.modules[RUN].living)
 
 
-def _runs(look: Look) -> Iterator[Any]:
-    kind = sys.modules[RUN].Run
-    if not _RUNS:
-        gc.unfreeze()
-        _RUNS.update(one for one in gc.get_objects() if type(one) is kind)
-        gc.freeze()
-    _RUNS.update(one for one in look.objects if type(one) is kind)
-    return iter(list(_RUNS))
-
-
-def lent(look: Look) -> float | None:
+def lent(_: Look) -> float | None:
     """Bytes of batches that the user has."""
-    runs = list(_runs(look))
+    runs = _runs()
     return float(sum(run.ledger.lent for run in runs)) if runs else None
 
 
-def open_runs(look: Look) -> float:
+def open_runs(_: Look) -> float:
     """Runs that were not closed."""
-    return float(sum(not run.closed for run in _runs(look)))
+    return float(sum(not run.closed for run in _runs()))
 
 
 def kept(thing: object, where: str) -> str | None:
@@ -57,6 +44,6 @@ def kept(thing: object, where: str) -> str | None:
 
 
 SIGNALS = [
-    Signal("memory.lent", "penstock-lent", "bytes", 1 << 20, lent, needs=RUN, objects=True, bytes=True),
-    Signal("penstock.runs", "penstock-runs", "open runs", 5, open_runs, needs=RUN, objects=True),
+    Signal("memory.lent", "penstock-lent", "bytes", 1 << 20, lent, needs=RUN, bytes=True),
+    Signal("penstock.runs", "penstock-runs", "open runs", 5, open_runs, needs=RUN),
 ]
