@@ -149,6 +149,8 @@ ARGUMENTS: dict[str, Callable[[], tuple[Any, ...]]] = {
     "list_files": lambda: ("*", False),
     "load": lambda: (saved(),),
     "map": lambda: (abs,),
+    "on_error": lambda: ("skip",),
+    "parse_example": lambda: ({"x": ps.io.FixedLenFeature([], "int64")},),
     "range": lambda: (3,),
     "reduce": lambda: (0, lambda state, x: state),
     "rejection_resample": lambda: (abs, [0.5, 0.5]),

@@ -84,4 +84,4 @@ def _names(node: Node) -> Node:
     op = node.op
     called = op.op.called if isinstance(op, Away) else op.called
     inputs = tuple(map(_names, node.inputs))
-    return Node(Elsewhere(given_name=called, site=op.site, own_seed=0), inputs, node.index)
+    return Node(Elsewhere(given_name=called, site=op.site, own_seed=op.own_seed), inputs, node.index)

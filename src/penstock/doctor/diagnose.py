@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from penstock.doctor.accuse import accuse
 from penstock.doctor.axis import axis_of
-from penstock.doctor.candidates import BLOCK, Candidate, candidates
+from penstock.doctor.candidates import BLOCK, PLAIN, Candidate, candidates
 from penstock.doctor.findings import CLEAN, LEAK, UNCLEAR, Curve, Diagnosis, Finding
 from penstock.doctor.remedies import remedies
 from penstock.doctor.verdict import judge
@@ -127,8 +127,16 @@ def _explains(other: Finding, one: Finding, kept: list[Finding]) -> bool:
         share = one.growth.slope / other.growth.slope if one.axis.name == other.axis.name else 0.0
         if any(abs(share * times - 1) < 0.1 for times in (1 / 2, 1, 2, 3, 4)):
             other.chain = other.chain or one.chain
+            if one.place is not None and (one.kind == other.kind or _names_it(one, other)):
+                other.place = one.place  # the line that keeps them says more than the one that makes them
+                other.remedy, other.what = one.remedy, one.what
             return True
     return one.tier == 3 and other.tier == 2 and one.place is None
+
+
+def _names_it(one: Finding, other: Finding) -> bool:
+    """Whether a container of a library's things is what threads or descriptors belong to."""
+    return other.tier == 1 and one.tier == 3 and one.kind not in PLAIN
 
 
 def _curve(watching: Watching, key: str, span: range) -> Curve:

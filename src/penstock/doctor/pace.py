@@ -8,7 +8,7 @@ PAUSES = ((0.4, 1.0), (1.2, 3.0), (float("inf"), 40.0))
 """The pause after a sample, in times of what it took: until so many seconds were spent in all, and then.
 
 The first seconds cost more, so that short scripts are judged too."""
-CLOSEST, LONGEST = 0.005, 0.25
+CLOSEST, LONGEST = 0.003, 0.25
 """The clock sleeps no shorter, and no longer, than that."""
 BURSTS = (8, 16, 32, 64, 128, 256)
 """After so many moments the lines are watched for a few rounds."""

@@ -44,7 +44,7 @@ class Described:
     each: float = 0.0
     """About how many bytes one more costs."""
     member: str = ""
-    kind: str = ""
+    kind: str = "growing-container"
 
 
 class Paths:

@@ -187,12 +187,14 @@ class Watching:
             if (not loops and self._leader is None) or any(one.f_lineno is None for one in stack):
                 self.pace.idle(began)
                 return
-            if self.loop_began is None:
+            first = self.loop_began is None
+            if first:
                 self._census.begin()
-                began = self.loop_began = perf_counter()
-                work = thread_time()
+                self.loop_began = perf_counter()
             where = f"{loops[0][1].file}:{loops[0][1].line}" if loops else _line_of(stack)
             look = self._count(where, loops)
+            if first:  # it has a beginning to pay for, which says nothing of those after it
+                began, work = perf_counter(), thread_time()
             self.pace.spent(began, perf_counter(), thread_time() - work)
             if self.book.thin():
                 self.pace.slower()

@@ -54,17 +54,24 @@ def function(value: Any, call: str, above: Any = None) -> Any:
 
 def takes(value: Any, call: str, count: int, which: str) -> None:
     """Refuse a function of Python that cannot be called with so many arguments, `which` in words."""
-    if not isinstance(value, FunctionType | MethodType):
-        return  # what others take cannot be told for sure
-    signature = inspect.signature(value, follow_wrapped=False)
-    try:
-        signature.bind(*range(count))
-    except TypeError:
-        many = f"{count} argument{'' if count == 1 else 's'}"
-        raise ArgumentTypeError(
-            f"{call} at {user_site()}: expected a function of {many}, {which}, "
-            f"got {value.__name__}{signature}."
-        ) from None
+    plain, given = value, count
+    if isinstance(value, MethodType):
+        plain, given = value.__func__, count + 1
+    if not isinstance(plain, FunctionType) or _can_take(plain, given):
+        return  # what others than Python's functions take cannot be told for sure
+    many = f"{count} argument{'' if count == 1 else 's'}"
+    raise ArgumentTypeError(
+        f"{call} at {user_site()}: expected a function of {many}, {which}, "
+        f"got {value.__name__}{inspect.signature(value, follow_wrapped=False)}."
+    )
+
+
+def _can_take(plain: FunctionType, count: int) -> bool:
+    code = plain.__code__  # a signature says the same, and takes ten times as long
+    if code.co_kwonlyargcount > len(plain.__kwdefaults__ or ()):
+        return False
+    least = code.co_argcount - len(plain.__defaults__ or ())
+    return least <= count and (count <= code.co_argcount or bool(code.co_flags & inspect.CO_VARARGS))
 
 
 def _parts(above: Any) -> int | None:

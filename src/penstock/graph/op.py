@@ -7,7 +7,7 @@ import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -150,10 +150,9 @@ class Op(ABC):
         As seeds, these overflow, and a state with one of them is no JSON.
         """
         said = {
-            part.name: value.item()
-            for part in fields(self)
-            if isinstance(value := getattr(self, part.name), np.integer | np.floating)
-            and str(part.type).startswith(("int", "float"))
+            name: value.item()
+            for name in _numbers_of(type(self))
+            if hasattr(value := getattr(self, name), "item")
         }
         return self.changed(**said) if said else self
 
@@ -216,6 +215,12 @@ class Op(ABC):
     def fail(self, message: str) -> str:
         """A message about this op, with the user's line."""
         return f"{self.called} at {self.site}: {message}"
+
+
+@cache
+def _numbers_of(kind: type[Op]) -> tuple[str, ...]:
+    """The fields that are numbers."""
+    return tuple(part.name for part in fields(kind) if str(part.type).startswith(("int", "float")))
 
 
 _OF_ALL = frozenset(part.name for part in fields(Op))

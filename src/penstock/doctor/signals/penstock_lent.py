@@ -31,13 +31,13 @@ def kept(thing: object, where: str) -> str | None:
     iterator = sys.modules.get("penstock.engine.iterator")
     if iterator is not None and isinstance(thing, iterator.Iterator):
         return "penstock-runs"
-    ledger = sys.modules.get("penstock.memory.ledger")
-    if ledger is None:
+    buffers = sys.modules.get("penstock.memory.buffers")
+    if buffers is None:
         return None
     for one in list(thing)[:4] if isinstance(thing, tuple) else [thing]:
         base = getattr(one, "base", None)
         while base is not None and type(base).__module__.partition(".")[0] in ("numpy", "penstock"):
-            if isinstance(base, ledger.Lease):
+            if isinstance(base, buffers.Lease):
                 return "penstock-lent"
             base = getattr(base, "base", None)
     return None

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from types import FrameType
+from typing import Any
 
-from penstock.doctor.signals import Look, Signal
+from penstock.doctor.places import Places, names_of
+from penstock.doctor.signals import Look, Signal, Suspect
+from penstock.doctor.source import growing_lines, name_in
 
 DEEPEST = 2000
+"""So many nodes are counted at a time."""
+MARK = "penstock.depth"
+"""What a node is told: how many there are from it on."""
 
 
 def kept(thing: object, where: str) -> str | None:
@@ -29,20 +37,54 @@ def depth(look: Look) -> float | None:
         history = getattr(one, "grad_fn", None) if type(one) is kind else None
         if history is not None:
             longest = max(longest, _depth(history, seen))
-            if longest >= DEEPEST or len(seen) > DEEPEST:
+            if len(seen) > DEEPEST:
                 break
     return float(longest)
 
 
-def _depth(node: object, seen: set[int]) -> int:
-    steps = 0
+def longest(places: Places) -> Suspect:
+    """The variable with the longest history, and the line that makes it longer."""
+    found = max(_tensors(places), key=lambda one: _depth(one[0].grad_fn, set()), default=None)
+    if found is None:
+        return Suspect()
+    _, name, frame = found
+    lines = growing_lines(places, frame.f_code.co_filename, name_in((name,)))
+    loops = places.loops(frame)
+    inside = [line for line in lines if any(loop.line <= line.line <= loop.end for loop in loops)]
+    place = next(reversed(inside or lines), None)
+    return Suspect(place, (f"`{name}`",), f"`{name}`, a tensor whose history becomes longer and longer")
+
+
+def _tensors(places: Places) -> Iterator[tuple[Any, str, FrameType]]:
+    """What the user's functions at work have by name, themselves or as attributes."""
+    kind = sys.modules["torch"].Tensor
+    for frame in places.stack(sys._getframe()):
+        for name, value in names_of(frame).items():
+            inside = vars(value).items() if places.is_user(_file_of(type(value))) else ()
+            for label, one in [(name, value), *((f"{name}.{key}", one) for key, one in inside)]:
+                if isinstance(one, kind) and one.grad_fn is not None:
+                    yield one, label, frame
+
+
+def _file_of(kind: type) -> str:
+    return str(getattr(sys.modules.get(kind.__module__), "__file__", None) or "<none>")
+
+
+def _depth(node: Any, seen: set[int]) -> int:
+    """How many nodes there are behind one another; counted on from where it was counted before."""
+    first, steps = node, 0
     while node is not None and steps < DEEPEST:
+        known = node.metadata.get(MARK)
+        if known is not None:
+            steps += known
+            break
         if id(node) in seen and steps == 0:
             return 0
         seen.add(id(node))
         steps += 1
-        following = [one for one, _ in getattr(node, "next_functions", ()) if one is not None]
+        following = [one for one, _ in node.next_functions if one is not None]
         node = max(following, key=_width) if following else None
+    first.metadata[MARK] = steps
     return steps
 
 
@@ -51,4 +93,15 @@ def _width(node: object) -> int:
     return len(getattr(node, "next_functions", ()))
 
 
-SIGNALS = [Signal("torch.depth", "torch-graph", "nodes of a graph", 20, depth, needs="torch", objects=True)]
+SIGNALS = [
+    Signal(
+        "torch.depth",
+        "torch-graph",
+        "nodes of a graph",
+        20,
+        depth,
+        needs="torch",
+        objects=True,
+        suspect=longest,
+    )
+]

@@ -141,7 +141,8 @@ def shapes_of(column: Column) -> NDArray[np.int64]:
         return column.shapes
     if isinstance(column, BytesColumn):
         return np.array([column.shape], np.int64)
-    shapes = [spec_of(item).shape for item in column.items()]
+    items = column.items()
+    shapes = [item.shape if isinstance(item, np.ndarray) else spec_of(item).shape for item in items]
     if any(shape is None or None in shape for shape in shapes):
         raise TypeError("expected arrays, got a Ragged, whose rows have no one length")
     ranks = sorted({len(shape) for shape in shapes if shape is not None})
