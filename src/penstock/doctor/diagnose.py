@@ -14,6 +14,8 @@ from penstock.doctor.watching import Watching
 
 FEWEST = 12
 """With fewer moments in a loop nothing is said."""
+ARRAYS = ("jax-arrays", "tf-tensors", "torch-tensors")
+"""Kinds of what users keep in containers of their own."""
 EXPLAINED = 0.35
 """A finding that explains this part of the bytes that grow explains them all: sizes are estimates."""
 FIRST = ("shared-memory", "threads", "child-processes")
@@ -127,7 +129,7 @@ def _explains(other: Finding, one: Finding, kept: list[Finding]) -> bool:
         share = one.growth.slope / other.growth.slope if one.axis.name == other.axis.name else 0.0
         if any(abs(share * times - 1) < 0.1 for times in (1 / 2, 1, 2, 3, 4)):
             other.chain = other.chain or one.chain
-            if one.place is not None and (one.kind == other.kind or _names_it(one, other)):
+            if one.place is not None and _names_it(one, other):
                 other.place = one.place  # the line that keeps them says more than the one that makes them
                 other.remedy, other.what = one.remedy, one.what
             return True
@@ -135,8 +137,10 @@ def _explains(other: Finding, one: Finding, kept: list[Finding]) -> bool:
 
 
 def _names_it(one: Finding, other: Finding) -> bool:
-    """Whether a container of a library's things is what threads or descriptors belong to."""
-    return other.tier == 1 and one.tier == 3 and one.kind not in PLAIN
+    """Whether a container of a library's things is where arrays are kept, or what threads belong to."""
+    if one.tier != 3 or one.kind in PLAIN:
+        return False
+    return other.tier == 1 or one.kind == other.kind in ARRAYS
 
 
 def _curve(watching: Watching, key: str, span: range) -> Curve:

@@ -6,6 +6,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from time import perf_counter
 from types import CodeType, FrameType, FunctionType
 
 from penstock.doctor.book import Book
@@ -21,6 +22,8 @@ LATEST = 4
 """So many bursts are kept."""
 ASKED = 3
 """Of so many types it is asked who keeps them: it takes a while."""
+LONG = 0.4
+"""Seconds after which no more is asked: where there are many objects, one answer takes as long."""
 ALWAYS = ("memory.heap", "memory.anonymous", "python.blocks")
 
 
@@ -85,7 +88,10 @@ class Evidence:
         if not any(key.startswith("length ") for key in found):
             names += [key[5:] for key in found if key.startswith("type builtins.")]
         newest = {f"{type(one).__module__}.{type(one).__qualname__}": one for one in look.objects}
+        began = perf_counter()
         for name in sorted(names, key=lambda name: -look.types[name])[:ASKED]:
+            if perf_counter() - began > LONG:
+                break
             if name in newest and f"type {name}" not in self.types:
                 thing = newest[name]
                 chain = chain_of(thing, self.places)

@@ -24,6 +24,8 @@ from penstock.doctor.trap import Trap
 QUICK = 4096
 """A source is looked at after so many steps; where they come faster than `FASTEST`, time is used instead."""
 FASTEST = 2e-5
+LOST = 2.0
+"""Seconds after which a script that was to end is told again: Python drops what is raised in a finalizer."""
 
 
 class StopEarly(BaseException):
@@ -57,6 +59,7 @@ class Watching:
         self._posted = False
         self._busy = False
         self._enough = False
+        self._ask_at = 0.0
         self._burst: Burst | None = None
         self._last_tick = 0.0
         self._leader: tuple[int, str] | None = None
@@ -80,8 +83,9 @@ class Watching:
         for undo in self._undo.values():
             undo()
         self._undo.clear()
-        while self._posted and self._on_main:  # what was posted is still to come: on this thread, at once
-            pass
+        until = perf_counter() + LOST
+        while self._posted and self._on_main and perf_counter() < until:
+            pass  # what was posted is still to come: on this thread, at once
         self._census.end()
         self.ended = perf_counter()
 
@@ -123,10 +127,12 @@ class Watching:
     def _time(self) -> None:
         while not self._over.wait(self.pace.tick()):
             now = perf_counter()
-            if self._enough and self._on_main and not self._busy and not self._posted:
-                self._enough, self._most = False, None
-                end, thread = ctypes.py_object(StopEarly), ctypes.c_ulong(self._thread)
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, end)  # raised at its next line
+            if self._enough and self._on_main:
+                if not self._busy and not self._posted and now > self._ask_at:
+                    self._most = None
+                    self._ask_at = now + LOST
+                    end, thread = ctypes.py_object(StopEarly), ctypes.c_ulong(self._thread)
+                    ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, end)  # raised at its next line
                 continue
             if (
                 now < self.pace.due
@@ -146,8 +152,8 @@ class Watching:
                 self.sample(sys._current_frames().get(self._thread))
 
     def _pending(self, _: Any) -> int:
-        self._posted = False
         try:
+            self._posted = False
             frame: FrameType | None = sys._getframe(1)
             if self._over.is_set() or frame is None:
                 return 0
@@ -165,7 +171,8 @@ class Watching:
         if self._over.is_set():
             return
         self.sample(frame)
-        self._enough = self._most is not None and self._by_loop() >= self._most
+        if self._most is not None:
+            self._enough = self._by_loop() >= self._most
 
     def _by_loop(self) -> float:
         if self._leader is not None or not self._loop_counts:

@@ -11,7 +11,7 @@ def numbers():
 
 
 total = 0
-for epoch in range(60):
+for epoch in range(150):
     ds = tf.data.Dataset.from_generator(numbers, output_signature=tf.TensorSpec((), tf.int32))  # <-
     for x in ds:
         total += int(x)

@@ -15,7 +15,7 @@ class History:
 
 history = History()
 w = tf.Variable(tf.ones([64, 64]))
-for step in range(800):
+for step in range(2500):
     loss = tf.square(w) * float(step % 5)
     history.add(loss)
 print(len(history.records["loss"]))
