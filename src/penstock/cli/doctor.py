@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import atexit
 import json
 import os
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
@@ -63,7 +65,19 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         colours = sys.stderr.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
         print("\n" + show(said, colours=colours), file=sys.stderr, flush=True)
+    _leave(said.status)
     return said.status
+
+
+def _leave(status: int) -> None:
+    """End the process here, if the script has used TensorFlow: it may wait for ever for open iterators when
+    Python takes itself apart."""
+    others = [one for one in threading.enumerate() if not one.daemon and one is not threading.main_thread()]
+    if "tensorflow" in sys.modules and not others:
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
 
 
 @contextmanager

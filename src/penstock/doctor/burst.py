@@ -73,6 +73,12 @@ class Burst:
         self.probes = {}
         self.done(self)
 
+    @property
+    def late(self) -> bool:
+        """Whether no line of the user's has come along for long: a library's loop is at work."""
+        spent = perf_counter() - self._began
+        return spent > (LONGEST if self.loop is None else PATIENCE)
+
     def _call(self, frame: FrameType, _event: str, _: object) -> Any:
         code = frame.f_code
         kind = self.made.get(code)

@@ -139,7 +139,7 @@ class Watching:
                 or self._posted
                 or self._busy
                 or self._trap.waits
-                or self._burst is not None
+                or (self._burst is not None and not self._burst.late)
             ):
                 continue
             if now - self._last_tick < self.pace.patience():
@@ -183,6 +183,8 @@ class Watching:
 
     def sample(self, frame: FrameType | None) -> None:
         """Count everything, if a loop is at work."""
+        if self._burst is not None and self._burst.late and threading.get_ident() == self._thread:
+            self._burst.stop()
         if self._busy or self._burst is not None or sys.is_finalizing():
             return
         self._busy = True

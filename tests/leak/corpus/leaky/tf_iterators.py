@@ -6,7 +6,7 @@ import tensorflow as tf
 
 ds = tf.data.Dataset.range(1000).shuffle(500).batch(10).prefetch(2)
 open_iterators = []
-for step in range(80):
+for step in range(200):
     it = iter(ds)
     first = next(it)
     open_iterators.append(it)  # <-
