@@ -27,7 +27,7 @@ test: .venv-test/made  ## Check the style, the types, and run all tests
 	.venv-test/bin/ruff check .
 	.venv-test/bin/ruff format --check .
 	.venv-test/bin/mypy
-	.venv-test/bin/python -m pytest -q -m alone tests/test_imports.py
+	.venv-test/bin/python -m pytest -q -m alone tests/test_imports.py tests/leak/test_flat.py
 	.venv-test/bin/python -m pytest -n 2 --dist loadfile --max-worker-restart 0 -m "not alone" $(ARGS)
 
 corpus: .venv-test/made  ## Run the doctor over its corpus of leaky and clean scripts; wants an idle machine

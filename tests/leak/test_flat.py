@@ -42,6 +42,7 @@ def flat(step: Callable[[int], None], times: int) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 def test_given_one_dataset_when_iterated_10000_times_then_everything_is_flat() -> None:
     data = np.arange(64 * 16, dtype=np.float32).reshape(64, 16)
     ds = ps.Dataset.from_tensor_slices(data).map(lambda x: x * 2).shuffle(16).batch(8).prefetch(2)
@@ -57,6 +58,7 @@ def test_given_one_dataset_when_iterated_10000_times_then_everything_is_flat() -
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 def test_given_1000_datasets_when_declared_run_and_dropped_then_everything_is_flat() -> None:
     def once(i: int) -> None:
         ds = ps.Dataset.range(50).map(lambda x: x + i).cache().shuffle(10).repeat(2).batch(4)
@@ -66,6 +68,7 @@ def test_given_1000_datasets_when_declared_run_and_dropped_then_everything_is_fl
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 def test_given_a_function_that_fails_when_iterated_again_and_again_then_everything_is_flat() -> None:
     def fails(x: np.int64) -> np.int64:
         if x == 20:
