@@ -66,23 +66,8 @@ __all__ = [
 ]
 
 
-# Loaded where they are first asked for: importing Penstock is quick, and most scripts use few of these.
 _ROOMS = {"doctor", "image", "io", "random"}
-_SOURCES = {
-    "ArrayRecordDataset",
-    "ArrowDataset",
-    "CsvDataset",
-    "FixedLengthRecordDataset",
-    "ImageFolderDataset",
-    "JsonLinesDataset",
-    "NpyDataset",
-    "ParquetDataset",
-    "TFRecordDataset",
-    "TextLineDataset",
-    "WebDataset",
-    "from_ray",
-    "from_tensorflow",
-}
+"""Loaded where they are first asked for, as the sources are: importing Penstock is quick."""
 
 
 def __getattr__(name: str) -> _Any:
@@ -90,7 +75,7 @@ def __getattr__(name: str) -> _Any:
 
     if name in _ROOMS:  # which also sets it here
         return import_module(f"penstock.{name}")
-    if name in _SOURCES:
+    if name in __all__:  # what is not here already is a source
         globals()[name] = found = getattr(import_module("penstock.sources"), name)
         return found
     if name == "__version__":

@@ -909,9 +909,7 @@ class Dataset(Pipeline):
                 inputs=(self.op,),
                 buffer_size=buffer_size,
                 seed=seed,
-                reshuffle_each_iteration=True
-                if reshuffle_each_iteration is None
-                else reshuffle_each_iteration,
+                reshuffle_each_iteration=reshuffle_each_iteration,
             ),
             name,
         )

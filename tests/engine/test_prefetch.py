@@ -107,7 +107,7 @@ def test_given_somebody_who_is_back_at_once_then_it_does_the_work_itself() -> No
 
     list(ps.Dataset.range(30).map(look).prefetch(1).with_options(ps.Options(block_rows=1)))
     assert seen[0] == "penstock-prefetch"
-    assert seen.count(threading.current_thread().name) >= 10
+    assert seen.count(threading.current_thread().name) >= 20
 
 
 @pytest.mark.parametrize("size", [-2, "much", "0MiB", 1.5, True])

@@ -70,8 +70,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _leave(status: int) -> None:
-    """End the process here, if the script has used TensorFlow: it may wait for ever for open iterators when
-    Python takes itself apart."""
+    """End the process here, if the script has used TensorFlow.
+
+    With iterators that are still open, it may wait for ever when Python takes itself apart.
+    """
     others = [one for one in threading.enumerate() if not one.daemon and one is not threading.main_thread()]
     if "tensorflow" in sys.modules and not others:
         atexit._run_exitfuncs()

@@ -52,8 +52,8 @@ class Prefetch(Running):
     is none, a block is made when somebody waits for it.
 
     Who does nothing between one block and the next gains nothing by a thread: while blocks are quick to make,
-    it makes them itself, and goes on doing so until it has something else to do. So it is at the beginning,
-    when it has nothing to do without a block.
+    it makes them itself, and goes on doing so until it has something else to do. So it is taken to be at the
+    beginning; but the first block, of which nobody knows how long it takes, is the thread's.
     """
 
     def __init__(self, context: StageContext, op: PrefetchOp) -> None:
@@ -131,9 +131,10 @@ class Prefetch(Running):
     def _makes_it_itself(self) -> bool:
         """Whether who pulls is to make the next block: it has nothing else to do, and nor has the thread."""
         with self._changed:
-            if self._left:
-                back_at_once = perf_counter() - self._left < HUNGRY * self._took
-                self._hungry = self._hungry + 1 if back_at_once else 0
+            if not self._left:  # nobody knows yet how long the first one takes
+                return False
+            back_at_once = perf_counter() - self._left < HUNGRY * self._took
+            self._hungry = self._hungry + 1 if back_at_once else 0
             if self._hungry < AGAIN or self._took > PAUSE or self._queue or self._making:
                 return False
             self._making = True

@@ -10,6 +10,7 @@ from typing import Any
 from penstock.blocks.spec import Spec
 from penstock.errors import ArgumentError, ArgumentTypeError, ElementError, StoreError
 from penstock.graph import checks
+from penstock.graph.fingerprint import UNSEEN
 from penstock.graph.op import UNKNOWN, Op
 from penstock.graph.running import Context, Running
 from penstock.graph.site import user_site
@@ -24,8 +25,8 @@ class OnError(Op):
     """Leaves out the elements that fail, up to a limit; their errors go to a file where there is one."""
 
     action: str
-    quarantine: str | None = field(default=None, metadata={"fingerprint": False})
-    limit: int | None = field(default=None, metadata={"fingerprint": False})
+    quarantine: str | None = field(default=None, metadata=UNSEEN)
+    limit: int | None = field(default=None, metadata=UNSEEN)
 
     name = "on_error"
     parted = "each"

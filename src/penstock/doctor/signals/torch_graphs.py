@@ -60,7 +60,7 @@ def _tensors(places: Places) -> Iterator[tuple[Any, str, FrameType]]:
     kind = sys.modules["torch"].Tensor
     for frame in places.stack(sys._getframe()):
         for name, value in names_of(frame).items():
-            inside = vars(value).items() if places.is_user(_file_of(type(value))) else ()
+            inside = getattr(value, "__dict__", {}).items() if places.is_user(_file_of(type(value))) else ()
             for label, one in [(name, value), *((f"{name}.{key}", one) for key, one in inside)]:
                 if isinstance(one, kind) and one.grad_fn is not None:
                     yield one, label, frame

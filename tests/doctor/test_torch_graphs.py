@@ -1,0 +1,55 @@
+"""How long the histories of torch's tensors are, and who makes them longer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from penstock.doctor.places import Places
+from penstock.doctor.signals import Look, Suspect
+from penstock.doctor.signals.torch_graphs import DEEPEST, depth, longest
+
+
+def added(start: Any, times: int) -> Any:
+    for _ in range(times):
+        start = start + 1
+    return start
+
+
+def test_given_a_longer_and_longer_history_then_it_is_counted_on_from_where_it_was() -> None:
+    tensor = added(torch.zeros((), requires_grad=True), 10)
+    first = depth(Look([tensor]))
+    assert first == 11  # ten additions, and the leaf
+    seen = []
+    for _ in range(3):
+        tensor = added(tensor, DEEPEST - 100)
+        seen.append(depth(Look([tensor])))
+    assert seen == [first + (i + 1) * (DEEPEST - 100) for i in range(3)]
+    assert depth(Look([tensor.detach()])) == 0
+
+
+class Slotted:
+    __slots__ = ("value",)
+
+
+def accumulate() -> Suspect:
+    weight = torch.ones((), requires_grad=True)
+    total = torch.zeros(())
+    other = Slotted()
+    found = Suspect()
+    for step in range(20):
+        loss = weight * step
+        total = total + loss  # the line that is looked for
+        if step == 19:
+            found = longest(Places())
+    del other, loss
+    return found
+
+
+def test_given_a_total_with_a_history_then_its_name_and_line_are_found() -> None:
+    found = accumulate()
+    assert found.chain == ("`total`",)
+    assert found.place is not None
+    first = accumulate.__code__.co_firstlineno
+    assert (found.place.file, found.place.line) == (__file__, first + 7)
