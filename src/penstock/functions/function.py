@@ -78,7 +78,7 @@ class UserFunction:
             hint = " Elements are views of the pipeline's memory: change a copy, `x = x.copy()`."
         failure = FunctionError(
             f"{self.where}: the function failed on element {number}: "
-            f"{type(error).__name__}: {str(error).rstrip('.')}" + (f" ({where})." if where else ".") + hint,
+            f"{type(error).__name__}: {str(error).removesuffix('.')}" + (f" ({where})." if where else ".") + hint,
             op=self.label,
             number=number,
         )
