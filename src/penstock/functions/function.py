@@ -76,9 +76,10 @@ class UserFunction:
         where = failing_line(error.__traceback__)
         if isinstance(error, ValueError) and "read-only" in str(error):
             hint = " Elements are views of the pipeline's memory: change a copy, `x = x.copy()`."
+        what = f"{type(error).__name__}: {str(error).removesuffix('.')}"
         failure = FunctionError(
-            f"{self.where}: the function failed on element {number}: "
-            f"{type(error).__name__}: {str(error).removesuffix('.')}" + (f" ({where})." if where else ".") + hint,
+            f"{self.where}: the function failed on element {number}: {what}"
+            f"{f' ({where})' if where else ''}.{hint}",
             op=self.label,
             number=number,
         )
