@@ -19,6 +19,7 @@ from penstock.blocks.columns import DenseColumn, Index
 from penstock.blocks.rows import Rows
 from penstock.blocks.trace import Trace, marking
 from penstock.kernels import loading, pixels
+from penstock.kernels.halves import Both
 from penstock.kernels.spans import Empty
 
 BYTE, FLOAT = np.dtype(np.uint8), np.dtype(np.float32)
@@ -109,7 +110,7 @@ class Note(NamedTuple):
         """The shape of what comes of it, with the row axis."""
         return (len(self.numbers) or len(self.source), *self.source.shape[1:])
 
-    def done(self, empty: Empty) -> NDArray[Any]:
+    def done(self, empty: Empty, both: Both) -> NDArray[Any]:
         """What comes of it, where it is cast."""
         out = empty(self.shape, FLOAT)
         items = math.prod(self.shape[1:])
@@ -121,6 +122,7 @@ class Note(NamedTuple):
             np.array([code for code, _ in self.steps], np.int64),
             np.array([number for _, number in self.steps], np.float32),
             out.reshape(len(out), items),
+            both,
         )
         return out
 
@@ -153,7 +155,7 @@ class Later(Rows):
     def _make(self) -> NDArray[Any]:
         note, trace = self._note, self._trace
         if note.cast:
-            made = note.done(trace.empty)
+            made = note.done(trace.empty, trace.both)
         else:
             made = self._column.array
             trace.sources.append(made)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from penstock.blocks.columns import Column
 from penstock.blocks.spec import TensorSpec
+from penstock.kernels.halves import Both, one_by_one
 from penstock.kernels.spans import Empty
 
 P = ParamSpec("P")
@@ -43,12 +44,14 @@ class Trace:
     """One call over a block: how many rows it stands for, and whether it has failed."""
 
     __slots__ = (
-        *("boxes", "empty", "failed", "largest", "made_up", "may_raise", "protected", "rows", "sources"),
+        *("both", "boxes", "empty", "failed", "largest", "made_up", "may_raise", "protected"),
+        *("rows", "sources"),
     )
 
-    def __init__(self, rows: int, empty: Empty = np.empty) -> None:
+    def __init__(self, rows: int, empty: Empty = np.empty, both: Both = one_by_one) -> None:
         self.rows = rows
         self.empty = empty
+        self.both = both
         self.failed: str | None = None
         self.may_raise = False
         """Whether an operation was used that raises for some values, as a gather does."""

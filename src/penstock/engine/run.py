@@ -10,6 +10,7 @@ from typing import Any
 from weakref import WeakSet
 
 from penstock.blocks.block import Block
+from penstock.engine.beside import Beside
 from penstock.engine.branches import SideBySide
 from penstock.engine.cancel import Cancel
 from penstock.engine.demand import MOST, Demand
@@ -80,6 +81,7 @@ class Run:
         self.pool = Pool(self.ledger)
         self._stages = sum(1 for _ in plan.root.walk())
         self.meters: dict[str, Meter] = {}
+        self.beside = Beside(self)
         self.turn = Turn()
         """One op at a time tries another number of calls."""
         self.cancel = Cancel()
@@ -263,6 +265,7 @@ class Run:
         try:
             self.root.close()
         finally:
+            self.beside.close()
             with self._scratch_lock:
                 if self._scratch is not None:
                     self._scratch.close()

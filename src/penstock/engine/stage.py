@@ -19,6 +19,7 @@ from penstock.graph.running import Context, Input, Pipeline, Running
 from penstock.graph.track import State, Track
 from penstock.io.stores.stored import Stored
 from penstock.kernels.bits import mix
+from penstock.kernels.halves import Half, one_by_one
 from penstock.memory.spill import Scratch
 
 if TYPE_CHECKING:
@@ -240,6 +241,12 @@ class StageContext(Context):
 
     def empty(self, shape: Any, dtype: Any) -> NDArray[Any]:
         return self.run.pool.empty(self.account, shape, dtype)
+
+    def both(self, first: Half, second: Half) -> None:
+        if self.node.op.seam:  # its blocks are worked on side by side already
+            one_by_one(first, second)
+        else:
+            self.run.beside.both(first, second)
 
     def key(self, seed: int, *, explicit: bool, each_epoch: bool = True, index: int | None = None) -> int:
         run_seed = self.run.seed

@@ -19,6 +19,7 @@ from penstock.blocks.spec import BYTES, OBJECT, TEXT, Spec, TensorSpec
 from penstock.blocks.structure import structure_of
 from penstock.blocks.trace import NotVectorizable, Opaque, StandIn, Trace
 from penstock.functions.function import UserFunction
+from penstock.kernels.halves import Both, one_by_one
 from penstock.kernels.spans import Empty
 
 NUMBERS = "biufcmM"
@@ -44,12 +45,13 @@ def call_over_block(
     numbers: NDArray[np.int64],
     empty: Empty,
     trial: Mapping[int, TensorSpec] | None = None,
+    both: Both = one_by_one,
 ) -> Traced:
     """Call the functions one after another, each once; `NotVectorizable` where that cannot be.
 
     In a `trial`, the block is made up: it has the specs of the columns that are opaque.
     """
-    trace = Trace(block.rows, empty)
+    trace = Trace(block.rows, empty, both)
     element = block.structure.unflatten([_stand_in(column, trace, trial) for column in block.columns])
     leaves: list[Any] = []
     structure = block.structure

@@ -19,6 +19,7 @@ from penstock.functions.jitted import JittedRows
 from penstock.functions.over_block import Traced, call_over_block, spec_of_traced, trial_block
 from penstock.functions.plain_rows import Outcome, PlainRows
 from penstock.functions.purity import plain_namedtuples, purity
+from penstock.kernels.halves import Both, one_by_one
 from penstock.kernels.spans import Empty
 
 FIRST = 4
@@ -38,14 +39,18 @@ class RowFunction:
     """Calls the functions over the block where they allow it, and row by row otherwise.
 
     The results are the same to the last bit. It holds nothing of a run but what it has learned.
-    `executor` is the way that the user asked for, of `EXECUTORS`.
+    `executor` is the way that the user asked for, of `EXECUTORS`; `both` does large compiled works.
     """
 
     def __init__(
-        self, functions: Sequence[UserFunction], empty: Empty = np.empty, executor: str = "auto"
+        self,
+        functions: Sequence[UserFunction],
+        empty: Empty = np.empty,
+        executor: str = "auto",
+        both: Both = one_by_one,
     ) -> None:
         self.functions = self._functions = functions
-        self._empty = empty
+        self._empty, self._both = empty, both
         self.executor = executor
         self.plain = self._plain = PlainRows(functions, empty)
         self.calls: RowCalls = JittedRows(functions, empty) if executor == "jit" else self._plain
@@ -80,7 +85,7 @@ class RowFunction:
         rows = min(block.rows, kind.rows(room))
         part, own = block.slice(0, rows), numbers[:rows]
         try:
-            traced = call_over_block(self._functions, part, own, self._empty)
+            traced = call_over_block(self._functions, part, own, self._empty, both=self._both)
             self._compare(kind, part, own, traced.block, room, place)
         except RowFailed as failed:
             return self._around(failed.row, block, numbers, room, place)

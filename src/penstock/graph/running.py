@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from penstock.blocks.block import Block
 from penstock.errors import ElementError
 from penstock.graph.track import State, Track
+from penstock.kernels.halves import Half
 from penstock.memory.account import Account
 from penstock.memory.ledger import Ledger
 from penstock.memory.spill import Scratch
@@ -112,6 +113,10 @@ class Context(ABC):
     @abstractmethod
     def empty(self, shape: Any, dtype: Any) -> NDArray[Any]:
         """An uninitialised array from the pool, on this op's account."""
+
+    @abstractmethod
+    def both(self, first: Half, second: Half) -> None:
+        """Do two halves of a compiled work that lets go of the GIL, side by side where that is to be had."""
 
     @abstractmethod
     def key(self, seed: int, *, explicit: bool, each_epoch: bool = True, index: int | None = None) -> int:

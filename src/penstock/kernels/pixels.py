@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.kernels import loading
+from penstock.kernels.halves import Both, one_by_one
 
 Array = NDArray[Any]
 Axes = tuple[int, int, int]
@@ -22,15 +23,25 @@ ADD, SUBTRACT, SUBTRACTED, MULTIPLY, DIVIDE = range(5)
 _UFUNCS = (np.add, np.subtract, np.subtract, np.multiply, np.divide)
 PART = 4096
 """At most so many items go through all steps before the next: they stay in the nearest cache."""
+SHARED = 1 << 20
+"""So many bytes of results are worth a second thread."""
 
 
 def run(
-    source: Array, index: Array, mirrored: Array, axes: Axes, codes: Array, constants: Array, out: Array
+    source: Array,
+    index: Array,
+    mirrored: Array,
+    axes: Axes,
+    codes: Array,
+    constants: Array,
+    out: Array,
+    both: Both = one_by_one,
 ) -> None:
     """Fill the rows of `out`, float32, from those of `source`, uint8: both of two axes.
 
     `index` names the rows, none means all in order. `mirrored` says which rows are to be mirrored, none
-    means no row, and `axes` along what. `codes` and `constants` are the steps.
+    means no row, and `axes` along what. `codes` and `constants` are the steps. `both` does the two halves of
+    large works.
     """
     if not loading.ready():
         run_numpy(source, index, mirrored, axes, codes, constants, out)
@@ -39,7 +50,17 @@ def run(
 
     parts = _parts(source.shape[1])
     source, out = (array.reshape(len(array), parts, -1) for array in (source, out))
-    pixels.run(source, index, mirrored, axes, codes, constants, out)
+
+    def rows(start: int, stop: int) -> None:
+        part = slice(start, stop)
+        own = source if len(index) else source[part]
+        pixels.run(own, index[part], mirrored[part], axes, codes, constants, out[part])
+
+    if out.nbytes < SHARED:
+        rows(0, len(out))
+    else:
+        middle = (len(out) + 1) // 2
+        both(lambda: rows(0, middle), lambda: rows(middle, len(out)))
 
 
 @functools.lru_cache

@@ -186,7 +186,7 @@ class RunningMap(Divisible):
         ]
         key = context.key(op.own_seed, explicit=False)
         functions.append(UserFunction(op.function, op, context.label, key))
-        self._rows = RowFunction(functions, context.empty, op.executor)
+        self._rows = RowFunction(functions, context.empty, op.executor, context.both)
         self._rest: Task | None = None
         self._error: ElementError | None = None
         self._seen = 0

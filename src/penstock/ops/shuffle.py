@@ -278,5 +278,6 @@ class RunningIndexShuffle(Running):
         return column.array.astype(np.int64)
 
     def close(self) -> None:
+        self._ahead = self._ahead[:0].copy()
         if isinstance(self._order, Reservoir):
             self._order.close()
