@@ -8,6 +8,7 @@ for the rows has them made by `kernels.pixels`. The bits are those that NumPy gi
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,6 +36,8 @@ _CODES = {
 MOST_STEPS = 4
 LEAST, MOST = 1e-6, 1e6
 """With numbers between them and so many steps, nothing made of a byte overflows: NumPy would not warn."""
+Step = tuple[int, float]
+"""A step of arithmetic, and the number it is done with."""
 _NONE: Index = np.zeros(0, np.int64)
 _NO_ROW = np.zeros(0, bool)
 
@@ -103,7 +106,7 @@ class Note(NamedTuple):
     mirrored: NDArray[np.bool_] = _NO_ROW
     axes: pixels.Axes = (1, 1, 1)
     cast: bool = False
-    steps: tuple[tuple[int, float], ...] = ()
+    steps: tuple[Step, ...] = ()
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -119,8 +122,7 @@ class Note(NamedTuple):
             self.numbers,
             self.mirrored,
             self.axes,
-            np.array([code for code, _ in self.steps], np.int64),
-            np.array([number for _, number in self.steps], np.float32),
+            *arrays_of(self.steps),
             out.reshape(len(out), items),
             both,
         )
@@ -199,16 +201,40 @@ class Later(Rows):
         self, ufunc: np.ufunc, values: list[Any], dtypes: tuple[np.dtype[Any], ...]
     ) -> Later | None:
         """A step of arithmetic with a number, noted; None where it is something else."""
-        if ufunc not in _CODES or any(dtype != FLOAT for dtype in dtypes) or not self._note.cast:
+        steps = self._note.steps
+        noted = step(self, len(steps), ufunc, values, dtypes) if self._note.cast else None
+        return None if noted is None else self._but(steps=(*steps, noted))
+
+    def _turned(self, coin: NDArray[np.bool_], axis: int) -> Later | None:
+        """Mirrored along an axis (a negative number) where the coin says so, noted; None where not."""
+        if len(self._note.mirrored) or not len(coin):
             return None
-        rows, number = values
-        code = _CODES[ufunc][rows is not self]
-        number = number if rows is self else rows
-        if code is None or len(self._note.steps) == MOST_STEPS or not _plain(number):
-            return None
-        if elementwise.reports_errors():
-            return None
-        return self._but(steps=(*self._note.steps, (code, float(number))))
+        shape = self.shape
+        axes = (math.prod(shape[:axis]), shape[axis], math.prod(shape[axis:][1:]))
+        return self._but(mirrored=np.ascontiguousarray(coin, bool), axes=axes)
+
+
+def step(
+    rows: Rows, taken: int, ufunc: np.ufunc, values: list[Any], dtypes: tuple[np.dtype[Any], ...]
+) -> Step | None:
+    """The step that a ufunc is, after so many that are `taken`; None where it is none to be put off.
+
+    The rows are float32, made of bytes.
+    """
+    if ufunc not in _CODES or any(dtype != FLOAT for dtype in dtypes):
+        return None
+    left, right = values
+    code = _CODES[ufunc][left is not rows]
+    number = right if left is rows else left
+    if code is None or taken == MOST_STEPS or not _plain(number) or elementwise.reports_errors():
+        return None
+    return code, float(number)
+
+
+def arrays_of(steps: Sequence[Step]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """The codes of steps and their numbers, as the kernels take them."""
+    codes = np.array([code for code, _ in steps], np.int64)
+    return codes, np.array([number for _, number in steps], np.float32)
 
 
 def _plain(number: Any) -> bool:
@@ -236,12 +262,3 @@ def stand_in(column: DenseColumn, trace: Trace) -> Rows | None:
     if source.dtype != BYTE or source.ndim < 2 or not source.flags.c_contiguous or source.size == 0:
         return None
     return Later(note, trace, column)
-
-
-def mirrored(rows: Any, coin: NDArray[np.bool_], axis: int) -> Later | None:
-    """Rows, mirrored along an axis (a negative number) where the coin says so, noted; None where not."""
-    if not isinstance(rows, Later) or len(rows._note.mirrored) or not len(coin):
-        return None
-    shape = rows.shape
-    axes = (math.prod(shape[:axis]), shape[axis], math.prod(shape[axis:][1:]))
-    return rows._but(mirrored=np.ascontiguousarray(coin, bool), axes=axes)

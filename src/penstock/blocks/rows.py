@@ -118,6 +118,10 @@ class Rows(NDArrayOperatorsMixin, StandIn):
         """What a ufunc makes of it, where that is put off; None otherwise."""
         return None
 
+    def _turned(self, coin: NDArray[np.bool_], axis: int) -> Rows | None:  # noqa: ARG002
+        """The rows mirrored along an axis where the coin says so, where that is put off; None otherwise."""
+        return None
+
     def __getattr__(self, name: str) -> Any:
         if name in METHODS:
             call, over = operator.methodcaller, METHODS[name]

@@ -38,8 +38,9 @@ class RowCalls(Protocol):
 class RowFunction:
     """Calls the functions over the block where they allow it, and row by row otherwise.
 
-    The results are the same to the last bit. It holds nothing of a run but what it has learned.
-    `executor` is the way that the user asked for, of `EXECUTORS`; `both` does large compiled works.
+    The results are the same to the last bit. It holds nothing of a run but what it has `learned`, which the
+    next run may start from. `executor` is the way that the user asked for, of `EXECUTORS`; `both` does large
+    compiled works.
     """
 
     def __init__(
@@ -48,6 +49,7 @@ class RowFunction:
         empty: Empty = np.empty,
         executor: str = "auto",
         both: Both = one_by_one,
+        learned: Learned | None = None,
     ) -> None:
         self.functions = self._functions = functions
         self._empty, self._both = empty, both
@@ -55,11 +57,14 @@ class RowFunction:
         self.plain = self._plain = PlainRows(functions, empty)
         self.calls: RowCalls = JittedRows(functions, empty) if executor == "jit" else self._plain
         """What makes the calls row by row; the engine may put something else here."""
-        self._kinds: dict[Hashable, _Kind] = {}
+        self._learned = Learned() if learned is None else learned
+        self._kinds = self._learned.kinds
+        self._met: set[Hashable] = set()  # the kinds of this run
         verdicts = [purity(function.function) for function in functions]
         self._identity = any(verdict.compares_identity for verdict in verdicts)
         self.why = next((verdict.why_not for verdict in verdicts if not verdict.pure), "")
         """Why it is called row by row; empty if it is not."""
+        self.why = self.why or self._learned.why
         if executor not in ("auto", "block"):
             self.why = f"executor={executor!r} asks for that"
 
@@ -87,6 +92,8 @@ class RowFunction:
         try:
             traced = call_over_block(self._functions, part, own, self._empty, both=self._both)
             self._compare(kind, part, own, traced.block, room, place)
+        except _Another as refused:
+            self.why = self._learned.why = str(refused)
         except RowFailed as failed:
             return self._around(failed.row, block, numbers, room, place)
         except NotVectorizable as refused:
@@ -155,6 +162,9 @@ class RowFunction:
         """What is known of blocks of these dtypes and shapes; None if they are not for this way."""
         signature = (block.structure, tuple(_signature(column) for column in block.columns))
         kind = self._kinds.get(signature)
+        if kind is not None and signature not in self._met:
+            self._met.add(signature)
+            kind.again = True
         if kind is None and len(self._kinds) < KINDS:
             kind = _Kind()
             try:
@@ -163,6 +173,7 @@ class RowFunction:
                 self.why = str(refused)
                 return None
             self._kinds[signature] = kind
+            self._met.add(signature)
         return kind
 
     def _check(self, block: Block) -> None:
@@ -184,7 +195,23 @@ class RowFunction:
                 same_leaf(left.item(0), right.item(row))
                 for left, right in zip(plain.columns, done.columns, strict=True)
             ):
-                raise NotVectorizable("a plain call gave another result")
+                raise _Another("a plain call gave another result")
+
+
+class _Another(NotVectorizable):
+    """The functions give one result for a row alone, and another for it among others."""
+
+
+class Learned:
+    """What runs have found out about functions; it is not carried to other processes."""
+
+    def __init__(self) -> None:
+        self.kinds: dict[Hashable, _Kind] = {}
+        self.why = ""
+        """Why the functions are not to be called over a block, whatever it has."""
+
+    def __reduce__(self) -> Any:
+        return Learned, ()
 
 
 class _Kind:
@@ -192,6 +219,9 @@ class _Kind:
 
     def __init__(self) -> None:
         self._compared = 0
+        self._places: set[int] = set()
+        self.again = False
+        """Whether it was met in an earlier run, and is now for the first time in another."""
         self._row_bytes: int | None = None
 
     @property
@@ -215,13 +245,16 @@ class _Kind:
         self._row_bytes = max(self._row_bytes or 0, row_bytes)
 
     def due(self, place: int, count: int) -> list[int]:
-        """The rows to compare: the first few, and those whose places are powers of two."""
-        first = min(max(FIRST - self._compared, 0), count)
+        """The rows to compare: the first few, those whose places are powers of two, and one in a new run."""
+        first = min(max(FIRST - self._compared, int(self.again)), count)
+        self.again = False
         self._compared += first
         rows = list(range(first))
-        power = 1 << (max(place + first, 1) - 1).bit_length()
+        power = 1 << (max(place, 1) - 1).bit_length()
         while power < place + count:
-            rows.append(power - place)
+            if power >= place + first and power not in self._places:
+                rows.append(power - place)
+            self._places.add(power)
             power *= 2
         return rows
 

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.blocks.later import mirrored
 from penstock.blocks.rows import Rows
 from penstock.blocks.trace import block_function, trusted
 from penstock.image.images import as_image, height_axis
@@ -102,7 +101,7 @@ def _where_of_rows(coin: Rows, image: Any, axis: int) -> Any:
     if not isinstance(image, Rows) or coin.ndim:
         chosen = coin[(..., *(None,) * (image.ndim - coin.ndim))]
         return np.where(chosen, _flipped(image, axis), image)
-    later = mirrored(image, coin._array, axis)
+    later = image._turned(coin._array, axis)
     if later is not None:
         return later
     source = image._array

@@ -14,10 +14,11 @@ from penstock.blocks.trace import Opaque, block_function
 from penstock.errors import ArgumentError
 from penstock.image.codecs.jpeg import Window
 from penstock.image.codecs.jpeg_header import read_header
-from penstock.image.codecs.picture import Picture, check_size
-from penstock.image.codecs.rows import contents_of, contents_of_rows, decoded_rows, of_each
+from penstock.image.codecs.picture import check_size
+from penstock.image.codecs.rows import contents_of, contents_of_rows, of_each
 from penstock.image.resampled import Resampled, Size, resampled_jpeg
 from penstock.image.resize import METHODS, sides
+from penstock.image.undecoded import resampled_rows
 from penstock.random.continuous import uniform
 
 _CALL = "ps.image.random_resized_crop"
@@ -50,14 +51,14 @@ class _Crop:
         """For each attempt its area, its ratio, and its place in height and in width, from 0 to 1."""
         return uniform((_ATTEMPTS, 4), dtype=np.float64, seed=self._seed)
 
-    def of_jpeg(self, data: memoryview, draws: Any) -> Picture:
+    def of_jpeg(self, data: memoryview, draws: Any) -> Resampled:
         """The crop of a JPEG, of which no more is decoded than is needed."""
         header = read_header(data, _CALL)
         check_size(_CALL, "JPEG", header.height, header.width, 0)
         window = self._window(header.height, header.width, draws)
         return resampled_jpeg(data, _CALL, header, window, self.size, self._method, self._channels)
 
-    def of_array(self, image: Any, draws: Any) -> Picture:
+    def of_array(self, image: Any, draws: Any) -> Resampled:
         """The crop of an image."""
         if image.ndim not in (2, 3) or 0 in image.shape[:2] or image.dtype.kind not in "biuf":
             raise ArgumentError(
@@ -102,8 +103,8 @@ def _crop_rows(image: Any, *args: Any, **kwargs: Any) -> Any:
         images = image._column.items()
     else:
         rows = zip(contents_of_rows(image, _CALL), draws, strict=True)
-        return decoded_rows(of_each(crop.of_jpeg, rows), image._trace)
-    return decoded_rows(of_each(crop.of_array, zip(images, draws, strict=True)), image._trace)
+        return resampled_rows(of_each(crop.of_jpeg, rows), image._trace)
+    return resampled_rows(of_each(crop.of_array, zip(images, draws, strict=True)), image._trace)
 
 
 @block_function(_crop_rows)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from copy import copy
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +17,18 @@ from penstock.image.resize import nearest
 Size = tuple[int, int]
 
 
+class Afterwards(NamedTuple):
+    """What is done with a picture at its new size: mirrored, left to right, and then computed."""
+
+    mirrored: bool = False
+    codes: NDArray[np.int64] = np.zeros(0, np.int64)
+    numbers: NDArray[np.float32] = np.zeros(0, np.float32)
+
+
 class Resampled(Picture):
     """A window of an image at another size. The window may start and end within a pixel."""
 
-    __slots__ = ("_image", "_method", "_size", "_spans")
+    __slots__ = ("_afterwards", "_image", "_method", "_size", "_spans")
 
     def __init__(
         self, image: NDArray[Any] | Jpeg, window: Window, ratio: int, size: Size, method: str
@@ -29,6 +38,18 @@ class Resampled(Picture):
         """Where the window starts, and how long it is, in rows and in columns of the image."""
         self.shape = (*size, *image.shape[2:])
         self.dtype = image.dtype if method == "nearest" else np.dtype(np.float32)
+        self._afterwards = Afterwards()
+
+    @property
+    def computes(self) -> bool:
+        """Whether more may be done with it on the way: it is float32, made of bytes."""
+        return self._method != "nearest" and isinstance(self._image, Jpeg)
+
+    def then(self, afterwards: Afterwards) -> Resampled:
+        """This, with more to be done on the way."""
+        other = copy(self)
+        other._afterwards = afterwards
+        return other
 
     def into(self, out: NDArray[Any]) -> None:
         image = self._image.around() if isinstance(self._image, Jpeg) else self._image
@@ -49,7 +70,8 @@ class Resampled(Picture):
 
         channels = math.prod(image.shape[2:])
         flat, lines = image.reshape(-1), out.reshape(len(out), -1)
-        resample(flat, image.shape[1], channels, *self._pixels(0), *self._pixels(1), lines)
+        window = *self._pixels(0), *self._pixels(1)
+        resample(flat, image.shape[1], channels, *window, lines, *self._afterwards)
 
     def _pixels(self, axis: int) -> tuple[int, int, float, float]:
         """The first pixel that the window touches, how many it touches, and its start and length in them."""

@@ -16,7 +16,7 @@ from penstock.blocks.spec import Spec
 from penstock.errors import ElementError
 from penstock.functions.executors import EXECUTORS, check_executor
 from penstock.functions.function import UserFunction
-from penstock.functions.row_function import RowFunction
+from penstock.functions.row_function import Learned, RowFunction
 from penstock.graph import checks
 from penstock.graph.fingerprint import UNSEEN
 from penstock.graph.op import Op, Traits
@@ -104,8 +104,13 @@ class Map(Op):
             return _Trial(None, may_raise=True, way=rows.way)
         return _Trial(found[0], may_raise=found[1], way=rows.way)
 
+    @cached_property
+    def learned(self) -> dict[int, Learned]:
+        """What runs have found out, by how many maps are one here; the next run goes on from it."""
+        return {}
+
     def with_carried_numbers(self) -> Map:
-        return _knowing(self.changed(carried=True), self._trial)
+        return _knowing(self.changed(carried=True), self)
 
     def fused_with(self, below: Op, index: int, below_index: int) -> Op:
         if not isinstance(below, Map):
@@ -117,7 +122,7 @@ class Map(Op):
         fused = below.changed(
             inputs=self.inputs, earlier=earlier, num_parallel_calls=calls, executor=executor
         )
-        return _knowing(fused, below._trial)
+        return _knowing(fused, below)
 
     @property
     def shape(self) -> str:
@@ -137,9 +142,10 @@ class _Trial:
     way: str
 
 
-def _knowing(op: Map, trial: _Trial) -> Map:
+def _knowing(op: Map, declared: Map) -> Map:
     """The op, with what is known of it already: plans are made often, and trials cost calls."""
-    op.__dict__["_trial"] = trial
+    op.__dict__["_trial"] = declared._trial
+    op.__dict__["learned"] = declared.learned
     return op
 
 
@@ -186,7 +192,8 @@ class RunningMap(Divisible):
         ]
         key = context.key(op.own_seed, explicit=False)
         functions.append(UserFunction(op.function, op, context.label, key))
-        self._rows = RowFunction(functions, context.empty, op.executor, context.both)
+        learned = op.learned.setdefault(len(functions), Learned())
+        self._rows = RowFunction(functions, context.empty, op.executor, context.both, learned)
         self._rest: Task | None = None
         self._error: ElementError | None = None
         self._seen = 0

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numba import njit, types
 
+from penstock.kernels.pixels import ADD, DIVIDE, MULTIPLY, SUBTRACT, SUBTRACTED
+
 _IMAGES = [types.Array(kind, 1, "C", readonly=True) for kind in (types.uint8, types.float32)]
 _PLACES = types.uint64[::1]
 """Without a sign, so that nothing is asked about numbers below zero."""
@@ -71,16 +73,40 @@ def _table(size: int) -> Any:
     return np.empty(size, np.uint64), np.empty(size, np.uint64), np.empty(size, np.float32)
 
 
+@njit(inline="always")
+def _compute(line: Any, codes: Any, constants: Any) -> None:
+    """Put the items of a line through arithmetic, while they are near."""
+    for step in range(len(codes)):
+        code, constant = codes[step], constants[step]
+        if code == ADD:
+            for i in range(len(line)):
+                line[i] = line[i] + constant
+        elif code == SUBTRACT:
+            for i in range(len(line)):
+                line[i] = line[i] - constant
+        elif code == SUBTRACTED:
+            for i in range(len(line)):
+                line[i] = constant - line[i]
+        elif code == MULTIPLY:
+            for i in range(len(line)):
+                line[i] = line[i] * constant
+        elif code == DIVIDE:
+            for i in range(len(line)):
+                line[i] = line[i] / constant
+
+
 _WINDOW = (types.int64, types.int64, types.float64, types.float64)
+_AFTERWARDS = (types.boolean, types.int64[::1], types.float32[::1])
 
 
 @njit(
     [
-        types.void(image, types.int64, types.int64, *_WINDOW, *_WINDOW, types.float32[:, ::1])
+        types.void(image, types.int64, types.int64, *_WINDOW, *_WINDOW, types.float32[:, ::1], *_AFTERWARDS)
         for image in _IMAGES
     ],
     nogil=True,
     cache=True,
+    error_model="numpy",
 )
 def resample(
     image: Any,
@@ -95,16 +121,22 @@ def resample(
     left: float,
     width_of_window: float,
     out: Any,
+    mirrored: Any,
+    codes: Any,
+    constants: Any,
 ) -> None:
     """A window of an image at another size; the items of both lie flat, those of a pixel side by side.
 
     The window touches so many rows and columns from the first ones on; where it starts, and how high and
     wide it is, is counted from there. A row is brought to the new width once: neighbouring new rows share it.
+    Then it is mirrored, left to right, and put through the steps of `kernels.pixels`.
     """
     above, below, down = _table(len(out))
     places(height_of_window, rows, top, first_row, width * channels, above, below, down)
     lefts, rights, across = _table(out.shape[1] // channels)
     places(width_of_window, columns, left, first_column, channels, lefts, rights, across)
+    if mirrored:
+        lefts, rights, across = lefts[::-1].copy(), rights[::-1].copy(), across[::-1].copy()
     upper, lower = np.empty(out.shape[1], np.float32), np.empty(out.shape[1], np.float32)
     at_upper = at_lower = np.uint64(len(image))
     for y in range(len(out)):
@@ -120,3 +152,4 @@ def resample(
         line, part = out[y], down[y]
         for i in range(len(line)):
             line[i] = upper[i] + (lower[i] - upper[i]) * part
+        _compute(line, codes, constants)

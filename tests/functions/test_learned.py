@@ -1,0 +1,72 @@
+"""What one run has found out about a function, and the next one starts from."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+import penstock as ps
+from penstock.functions import row_function
+from penstock.functions.plain_rows import PlainRows
+
+
+@pytest.fixture
+def plain_calls(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many rows each plain call was made with."""
+    made: list[int] = []
+    apply = PlainRows.apply
+
+    def noted(self: PlainRows, block: Any, *args: Any) -> Any:
+        made.append(block.rows)
+        return apply(self, block, *args)
+
+    monkeypatch.setattr(PlainRows, "apply", noted)
+    return made
+
+
+def test_given_a_second_run_then_one_row_is_compared_and_not_all_of_them_again(
+    plain_calls: list[int],
+) -> None:
+    ds = ps.Dataset.range(1000).map(lambda x: x * 2)
+    list(ds)
+    assert sum(plain_calls) == 4 + 8  # 0 to 3, and 4, 8, ... 512
+    plain_calls.clear()
+    assert [int(x) for x in ds] == list(range(0, 2000, 2))
+    assert sum(plain_calls) == 1
+
+
+def test_given_rows_beyond_those_of_the_first_run_then_they_are_compared(plain_calls: list[int]) -> None:
+    ds = ps.Dataset.range(1000).map(lambda x: x * 2)
+    with ds.iterate() as it:
+        for _, _ in zip(range(100), it, strict=False):
+            pass
+    plain_calls.clear()
+    list(ds)
+    assert sum(plain_calls) <= 1 + 5  # one, and at most 32, 64, 128, 256 and 512
+
+
+def test_given_a_function_that_differs_over_a_block_then_no_later_run_trusts_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    same = row_function.same_leaf
+    monkeypatch.setattr(row_function, "same_leaf", lambda a, b: bool(a != 64) and same(a, b))
+    ds = ps.Dataset.range(500).map(lambda x: x + 0)
+    for _ in range(2):
+        with ds.iterate() as it:
+            list(it)
+        monkeypatch.setattr(row_function, "same_leaf", same)
+    assert ds.op.learned[1].why == "a plain call gave another result"
+    assert pickle.loads(pickle.dumps(ds.op.learned))[1].why == ""
+
+
+def test_given_maps_that_are_made_one_or_not_then_each_way_is_compared_by_itself(
+    plain_calls: list[int],
+) -> None:
+    ds = ps.Dataset.range(10).map(lambda x: x + 1).map(lambda x: x * np.int64(3))
+    list(ds)
+    plain_calls.clear()
+    assert [int(x) for x in ds.with_options(ps.Options(optimize=False))] == list(range(3, 33, 3))
+    assert sum(plain_calls) == 2 * (4 + 2)
