@@ -12,7 +12,7 @@ from penstock.kernels.pixels import ADD, DIVIDE, MULTIPLY, SUBTRACT, SUBTRACTED
 _IMAGES = [types.Array(kind, 1, "C", readonly=True) for kind in (types.uint8, types.float32)]
 _PLACES = types.uint64[::1]
 """Without a sign, so that nothing is asked about numbers below zero."""
-_SHARES = types.float32[::1]
+_SHARES = _LINE = types.float32[::1]
 
 
 @njit(
@@ -39,31 +39,32 @@ def places(
 
 @njit(
     [
-        types.void(image, types.uint64, types.int64, _PLACES, _PLACES, _SHARES, types.float32[::1])
+        types.void(image, types.uint64, _LINE, types.int64, _PLACES, _PLACES, _SHARES, _LINE)
         for image in _IMAGES
     ],
     nogil=True,
     cache=True,
 )
-def _across(image: Any, start: Any, channels: int, left: Any, right: Any, share: Any, out: Any) -> None:
-    """The row of an image that starts there, at the new width."""
+def _across(
+    image: Any, start: Any, row: Any, channels: int, left: Any, right: Any, share: Any, out: Any
+) -> None:
+    """The items of an image from `start` on, as many as `row` has room for, at the new width."""
+    for i in range(np.uint64(len(row))):  # cast once, and many at a time
+        row[i] = np.float32(image[start + i])
     at = np.uint64(0)
     if channels == 3:
         for x in range(len(left)):
-            a, b, part = start + left[x], start + right[x], share[x]
+            a, b, part = left[x], right[x], share[x]
             for channel in range(3):  # a number that the compiler knows
                 step = np.uint64(channel)
-                first, second = np.float32(image[a + step]), np.float32(image[b + step])
+                first, second = row[a + step], row[b + step]
                 out[at + step] = first + (second - first) * part
             at += np.uint64(3)
         return
     for x in range(len(left)):
         for channel in range(channels):
             step = np.uint64(channel)
-            first, second = (
-                np.float32(image[start + left[x] + step]),
-                np.float32(image[start + right[x] + step]),
-            )
+            first, second = row[left[x] + step], row[right[x] + step]
             out[at] = first + (second - first) * share[x]
             at += np.uint64(1)
 
@@ -133,8 +134,10 @@ def resample(
     """
     above, below, down = _table(len(out))
     places(height_of_window, rows, top, first_row, width * channels, above, below, down)
+    offset = np.uint64(first_column * channels)
+    row = np.empty(columns * channels, np.float32)
     lefts, rights, across = _table(out.shape[1] // channels)
-    places(width_of_window, columns, left, first_column, channels, lefts, rights, across)
+    places(width_of_window, columns, left, 0, channels, lefts, rights, across)
     if mirrored:
         lefts, rights, across = lefts[::-1].copy(), rights[::-1].copy(), across[::-1].copy()
     upper, lower = np.empty(out.shape[1], np.float32), np.empty(out.shape[1], np.float32)
@@ -144,10 +147,10 @@ def resample(
             upper, lower = lower, upper
             at_upper, at_lower = at_lower, at_upper
         if at_upper != above[y]:
-            _across(image, above[y], channels, lefts, rights, across, upper)
+            _across(image, above[y] + offset, row, channels, lefts, rights, across, upper)
             at_upper = above[y]
         if at_lower != below[y]:
-            _across(image, below[y], channels, lefts, rights, across, lower)
+            _across(image, below[y] + offset, row, channels, lefts, rights, across, lower)
             at_lower = below[y]
         line, part = out[y], down[y]
         for i in range(len(line)):
