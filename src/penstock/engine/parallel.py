@@ -80,7 +80,11 @@ class Parallel(Running):
         if calls == AUTOTUNE:
             self._tuned = Calls(context.run.turn, context.meter, self._cores, most_calls(self._cores))
         self._taking = False  # whether somebody is just taking rows in
-        self._changed = threading.Condition()
+        # Whom to wake: who pulls, a thread that could take rows in, and those that are not to work now.
+        # With one condition for all, every row of sixty-four calls would wake all of their threads.
+        lock = threading.RLock()
+        self._changed, self._turns, self._bench = (threading.Condition(lock) for _ in range(3))
+        self._mood: tuple[Any, ...] = ()  # what decides who may work, when it was last looked at
         self._line: deque[_Work] = deque()
         self._ready: deque[Block | BaseException] = deque()
         self._rest: Task | None = None
@@ -175,12 +179,15 @@ class Parallel(Running):
         while True:
             with self._changed:
                 if (done := self._done()) is not None:
-                    self._changed.notify_all()
                     for before in self._line:
                         if before is done:
                             break
                         before.state = None  # what comes after it is handed on already
                     self._line.remove(done)
+                    if self._line:
+                        self._turns.notify()
+                    else:
+                        self._tell_all()
                     return done
             if self._waits:
                 self._stop.check()
@@ -253,7 +260,11 @@ class Parallel(Running):
                         return work
                 if not wait:
                     return None
-                self._changed.wait()
+                if self._may(number):
+                    self._turns.wait()
+                else:
+                    self._turns.notify()  # it may have been woken in place of another
+                    self._bench.wait()
 
     def _may(self, number: int) -> bool:
         """Whether the thread of that number may work now."""
@@ -271,7 +282,7 @@ class Parallel(Running):
                 work = _Work(0)
                 work.made, work.done = [error], True
                 self._line.append(work)
-            self._changed.notify_all()
+            self._tell_all()
 
     def _place(self) -> _Work | None:
         """A place in the line, with room in the budget for what is made there; who is first needs none."""
@@ -301,7 +312,11 @@ class Parallel(Running):
                 self._taking = False
                 if task is None and not (made and isinstance(made[0], ElementError)):
                     self._ended = True
-                self._changed.notify_all()
+                if self._ended:
+                    self._tell_all()
+                elif len(self._line) <= self._places:
+                    self._turns.notify()
+                    self._changed.notify()
         if task is None:
             self._finish(work, made, None)
         else:
@@ -351,7 +366,12 @@ class Parallel(Running):
             self._helpers = min(self._helpers, self._context.ledger.budget // (2 * BETWEEN * max(given, 1)))
             work.made, work.rest, work.done = made, rest, True
             self._context.ledger.unclaim(work.claimed)
-            self._changed.notify_all()
+            if self._ended or self._mood_changed():
+                self._tell_all()
+            else:
+                self._turns.notify()
+                if not self._in_order or self._done() is not None:
+                    self._changed.notify()
 
     def _start_asides(self) -> None:
         name = f"penstock-{self._context.label}"
@@ -369,7 +389,19 @@ class Parallel(Running):
         if os.getpid() != self._process:  # in a forked child the lock may be held by nobody
             return
         with self._changed:
-            self._changed.notify_all()
+            self._tell_all()
+
+    def _tell_all(self) -> None:
+        for waiting in (self._changed, self._turns, self._bench):
+            waiting.notify_all()
+
+    def _mood_changed(self) -> bool:
+        """Whether others may work now than when it was last looked at."""
+        executor = self._executor
+        alone = executor is not None and (executor.alone, executor.to_processes, executor.elsewhere)
+        mood = (self._threads, self._helpers, self._waits, self._op.side_by_side, alone)
+        changed, self._mood = mood != self._mood, mood
+        return changed
 
     def close(self) -> None:
         self._stop.set()
