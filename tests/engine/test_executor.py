@@ -241,6 +241,17 @@ def test_a_probe_tells_who_holds_the_lock() -> None:
     assert holding.held > waiting.held
 
 
+def test_given_code_that_is_over_soon_then_a_probe_does_not_take_its_own_nap_for_letting_go() -> None:
+    held = []
+    for _ in range(9):
+        with Probe() as probe:
+            until = time.perf_counter() + 0.0007
+            while time.perf_counter() < until:
+                pass
+        held.append(probe.held)
+    assert sorted(held)[4] > executor.HOLDS
+
+
 def test_given_another_word_then_it_is_refused_when_declared() -> None:
     with pytest.raises(ps.errors.ArgumentError, match=r"map\(executor=\) at .*test_executor.*'fibers'"):
         ps.Dataset.range(3).map(busy, executor="fibers")
