@@ -32,6 +32,24 @@ def test_when_a_buffer_is_dropped_then_the_next_array_of_its_size_gets_it() -> N
     assert len(again) == 1
 
 
+def test_given_an_idle_buffer_that_is_somewhat_larger_then_it_is_used_where_the_budget_is_not_short() -> None:
+    ledger = Ledger(64 << 20)
+    pool = Pool(ledger)
+    account = ledger.account("map")
+    place = address(pool.empty(account, (SIZE,), np.uint8))
+    smaller = pool.empty(account, (SIZE * 3 // 4,), np.uint8)
+    assert address(smaller) == place
+    assert len(smaller) == SIZE * 3 // 4
+    assert account.held == SIZE  # all of it is taken, so all of it counts
+    del smaller
+    ledger.settle()
+    assert account.held == 0 and ledger.account("pool").held == SIZE
+    for wanted in (SIZE + 1, SIZE // 2 - 4096):  # too small, and far too large
+        assert address(pool.empty(account, (wanted,), np.uint8)) != place
+    ledger.account("shuffle").require(ledger.budget // 2, "")
+    assert address(pool.empty(account, (SIZE * 3 // 4,), np.uint8)) != place
+
+
 def test_given_small_arrays_then_numpy_makes_them() -> None:
     ledger = Ledger(64 << 20)
     array = Pool(ledger).empty(ledger.account("map"), (10,), np.int64)

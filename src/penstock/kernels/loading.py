@@ -1,7 +1,7 @@
 """When the compiled kernels that quicken work which NumPy does as well are loaded.
 
 Loading Numba takes part of a second and some 64 MiB, and compiling for the first time on a machine a few
-seconds. So a thread of its own does it while NumPy goes on, and only in a process that has enough of such
+seconds, in which NumPy goes on. So a thread of its own does it, and only in a process that has enough of such
 work, and a budget beside which it does not show.
 """
 
@@ -14,6 +14,9 @@ WORTH = 64 << 20
 """They are loaded after so many bytes of work."""
 ENOUGH = 2 << 30
 """The least budget of a run that has them loaded."""
+
+PATIENCE = 1.0
+"""Seconds that who wants them waits: beside threads that compute, loading takes five times as long."""
 
 _ready = False
 _seen = 0
@@ -35,6 +38,7 @@ def want(nbytes: int, budget: int) -> None:
         # It ends by itself, and the interpreter waits for it at its end: LLVM must not be cut off.
         _loader = threading.Thread(target=load, name="penstock-load")
         _loader.start()
+        _loader.join(PATIENCE)
 
 
 def load() -> None:

@@ -46,7 +46,7 @@ class Pool:
             return np.empty(shape, dtype)
         room = whole_pages(size)
         with self.ledger._settled():
-            pages = self._idle_pages(room)
+            room, pages = self._idle_pages(room)
         if pages is None:
             self.ledger.make_room(room)
             pages = map_whole(room)
@@ -61,12 +61,20 @@ class Pool:
         view: NDArray[Any] = lease.view(np.ndarray)[:size].view(dtype)
         return view.reshape(shape)
 
-    def _idle_pages(self, room: int) -> Pages | None:
-        idle = self._idle.get(room)
-        if not idle:
-            return None
-        self._account._add(-room)
-        return idle.pop()
+    def _idle_pages(self, room: int) -> tuple[int, Pages | None]:
+        """An idle buffer of so many bytes, or of somewhat more, with its size; None if there is none."""
+        found = room if self._idle.get(room) else self._next_larger(room)
+        if found is None:
+            return room, None
+        self._account._add(-found)
+        return found, self._idle[found].pop()
+
+    def _next_larger(self, room: int) -> int | None:
+        """The smallest idle buffer that is not far too large: block sizes waver, and new pages are dear."""
+        if 2 * self.ledger.shared._held > self.ledger.budget:
+            return None  # what is too large would be missing elsewhere
+        sizes = [have for have, stack in self._idle.items() if stack and room < have <= 2 * room]
+        return min(sizes, default=None)
 
     def _take_back(self, room: int, pages: Pages) -> None:
         # Called with the ledger's lock held.
