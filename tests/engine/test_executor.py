@@ -87,6 +87,23 @@ def test_given_a_function_that_holds_the_lock_then_worker_processes_call_it() ->
     assert "called in worker processes: it holds Python's lock for" in report
 
 
+@pytest.mark.parametrize(("probe", "who"), [(Heavy, "worker processes"), (Light, "threads")])
+def test_given_a_second_run_then_it_begins_as_the_first_one_ended(
+    probe: type[Probe], who: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(executor, "Probe", probe)
+    ds = auto(busy, 100)
+    run(ds)
+
+    def measured() -> Any:
+        raise AssertionError("it was measured before")
+
+    monkeypatch.setattr(executor, "Probe", measured)
+    got, report = run(ds)
+    assert got == list(range(100))
+    assert f"called in {who}: it holds Python's lock for" in report
+
+
 def test_given_a_function_that_lets_go_of_the_lock_then_threads_call_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -37,6 +37,7 @@ LEAST = 0.3
 """Seconds: where all calls that are left take less, a worker process would come too late."""
 HOLDS = 0.4
 """The share of its time for which a function holds Python's lock, from which on threads are of no use."""
+THREADS, PROCESSES = "threads", "worker processes"
 COPIED = 1e-9
 """Seconds that a byte takes to a worker and back."""
 
@@ -66,6 +67,17 @@ class Executor:
             self._use_workers("")
         if function.executor == "auto":
             function.calls = self
+            self._as_before()
+
+    def _as_before(self) -> None:
+        """Decide as an earlier run of the pipeline did, if there was one."""
+        if self._function.learned.called is None or self._cores == 1:
+            return
+        who, why, each = self._function.learned.called
+        if who == THREADS:
+            self._say(who, why)
+        elif self._pays(each):
+            self._use_workers(why)
 
     @property
     def elsewhere(self) -> bool:
@@ -137,26 +149,33 @@ class Executor:
 
     def _decide(self) -> None:
         if self._cores == 1:
-            self._say("threads", "there is one core")
+            self._say(THREADS, "there is one core")
         elif self._measured >= MEASURED:
             held, each = self._held / self._measured, self._busy / self._rows
             self.alone = held >= HOLDS
             if not self.alone:
-                self._say("threads", f"it holds Python's lock for {held:.0%} of its time")
+                self._decided(THREADS, f"it holds Python's lock for {held:.0%} of its time", each)
             elif (each >= HEAVY or self._busy >= LONG) and self._pays(each):
                 why = effects([function.function for function in self._function.functions])
                 said = f"it holds Python's lock for {held:.0%} of its {each * 1000:.2g} ms an element"
                 if why:
-                    self._say("threads", f"{said}, but {why}")
+                    self._decided(THREADS, f"{said}, but {why}", each)
                 else:
-                    self._use_workers(said)
+                    self._decided(PROCESSES, said, each)
+
+    def _decided(self, who: str, why: str, each: float) -> None:
+        self._function.learned.called = who, why, each
+        if who == THREADS:
+            self._say(who, why)
+        else:
+            self._use_workers(why)
 
     def _pays(self, each: float) -> bool:
         """Whether enough is left to do, and it takes longer than the way there and back."""
         length = self._context.node.op.cardinality
         if length >= 0 and (length - self._rows) * each < LEAST:
             return False
-        return COPIED * self._bytes / self._rows < each / 2
+        return COPIED * self._bytes / max(self._rows, 1) < each / 2
 
     def _use_workers(self, why: str) -> None:
         try:
@@ -166,18 +185,18 @@ class Executor:
         except PenstockError as error:
             if self._asked:
                 raise
-            self._say("threads", f"worker processes cannot be used: {error}")
+            self._say(THREADS, f"worker processes cannot be used: {error}")
             return
         if self._asked:
             self._function.calls = self._workers
-        self._say("worker processes", why)
+        self._say(PROCESSES, why)
 
     def _do_without(self, error: PenstockError) -> None:
         """Go on with threads, as nobody asked for worker processes."""
         if self._asked:
             raise error
         self._left, self._workers = self._workers or self._left, None
-        self._say("threads", f"worker processes could not be used: {error}")
+        self._say(THREADS, f"worker processes could not be used: {error}")
 
     def _say(self, who: str, why: str) -> None:
         self._settled = True

@@ -57,14 +57,14 @@ class RowFunction:
         self.plain = self._plain = PlainRows(functions, empty)
         self.calls: RowCalls = JittedRows(functions, empty) if executor == "jit" else self._plain
         """What makes the calls row by row; the engine may put something else here."""
-        self._learned = Learned() if learned is None else learned
-        self._kinds = self._learned.kinds
+        self.learned = Learned() if learned is None else learned
+        self._kinds = self.learned.kinds
         self._met: set[Hashable] = set()  # the kinds of this run
         verdicts = [purity(function.function) for function in functions]
         self._identity = any(verdict.compares_identity for verdict in verdicts)
         self.why = next((verdict.why_not for verdict in verdicts if not verdict.pure), "")
         """Why it is called row by row; empty if it is not."""
-        self.why = self.why or self._learned.why
+        self.why = self.why or self.learned.why
         if executor not in ("auto", "block"):
             self.why = f"executor={executor!r} asks for that"
 
@@ -93,7 +93,7 @@ class RowFunction:
             traced = call_over_block(self._functions, part, own, self._empty, both=self._both)
             self._compare(kind, part, own, traced.block, room, place)
         except _Another as refused:
-            self.why = self._learned.why = str(refused)
+            self.why = self.learned.why = str(refused)
         except RowFailed as failed:
             return self._around(failed.row, block, numbers, room, place)
         except NotVectorizable as refused:
@@ -209,6 +209,8 @@ class Learned:
         self.kinds: dict[Hashable, _Kind] = {}
         self.why = ""
         """Why the functions are not to be called over a block, whatever it has."""
+        self.called: tuple[str, str, float] | None = None
+        """Who is to make calls row by row, why, and the seconds that one takes, where that was measured."""
 
     def __reduce__(self) -> Any:
         return Learned, ()
