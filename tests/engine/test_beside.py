@@ -1,6 +1,8 @@
 """Two halves of a work side by side, on a thread that a run owns."""
 
 import os
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 
@@ -58,6 +60,41 @@ def test_given_its_thread_is_busy_or_there_is_one_core_then_halves_are_done_here
     monkeypatch.setattr(beside, "usable_cores", lambda: 1)
     Beside(object()).both(note, note)
     assert seen == [threading.get_ident()] * 4
+
+
+def test_given_an_interrupt_at_any_moment_then_nobody_waits_for_ever_and_no_thread_stays() -> None:
+    code = """
+import signal, sys, threading, time
+import numpy as np
+import penstock as ps
+from penstock.engine import beside
+from penstock.kernels import loading, pixels
+
+beside.usable_cores = lambda: 2
+pixels.SHARED = 1 << 10
+loading.load()
+images = np.zeros((3000, 28, 28, 1), np.uint8)
+ds = ps.Dataset.from_tensor_slices(images).map(lambda x: x.astype(np.float32) / 255).batch(64)
+signal.signal(signal.SIGALRM, signal.default_int_handler)
+for i in range(150):
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.0003 + 0.00005 * (i % 40))
+        for batch in ds:
+            pass
+        time.sleep(0.01)
+    except KeyboardInterrupt:
+        pass
+assert len(list(ds)) == 47
+del batch
+until = time.monotonic() + 20
+while any(t.name == 'penstock-beside' for t in threading.enumerate()) and time.monotonic() < until:
+    time.sleep(0.05)
+left = [t.name for t in threading.enumerate() if t.name == 'penstock-beside']
+assert len(left) <= 1, left  # an interrupt may come in the very middle of a start
+print('done')
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.stdout == "done\n", done.stderr
 
 
 def test_given_a_forked_child_then_it_does_both_halves_by_itself(pair: Beside) -> None:

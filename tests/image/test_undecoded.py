@@ -42,6 +42,13 @@ def written_after_use(x: Any) -> Any:
     return half, copied, image
 
 
+def written_after_a_flip(x: Any) -> Any:
+    image = window(x)
+    flipped = flip(image)
+    np.minimum(flipped, 150, out=flipped)
+    return image, flipped
+
+
 WAYS: dict[str, Callable[[Any], Any]] = {
     "nothing": window,
     "a flip": lambda x: flip(window(x)),
@@ -58,6 +65,7 @@ WAYS: dict[str, Callable[[Any], Any]] = {
     "in place": in_place,
     "two branches": two_branches,
     "written after use": written_after_use,
+    "written after a flip": written_after_a_flip,
 }
 
 
@@ -83,6 +91,19 @@ def test_given_a_window_that_is_flipped_and_scaled_then_each_jpeg_is_decoded_onc
         decoded.clear()
         drain(ds)
         assert len(decoded) <= last + 1, "one is compared in every run"
+
+
+@pytest.mark.parametrize(
+    "function",
+    [lambda x: window(x, scale=(1, 1)).shape[0], lambda x: window(x, scale=(1, 1)).astype(np.float32).ndim],
+)
+def test_given_a_damaged_jpeg_of_which_no_pixel_is_used_then_it_fails_all_the_same(function: Any) -> None:
+    contents = JPEGS.copy()
+    contents[11] = contents[11][:-300]
+    ds = ps.Dataset.from_tensor_slices(contents).map(function)
+    with pytest.raises(ps.errors.FunctionError, match=r"element 11: .*the decoder says"):
+        drain(ds)
+    assert len(drain(ds.ignore_errors())) == 39
 
 
 def test_given_a_damaged_jpeg_then_it_fails_alone_and_the_others_come() -> None:

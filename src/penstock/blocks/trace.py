@@ -44,7 +44,7 @@ class Trace:
     """One call over a block: how many rows it stands for, and whether it has failed."""
 
     __slots__ = (
-        *("both", "boxes", "empty", "failed", "largest", "made_up", "may_raise", "protected"),
+        *("both", "boxes", "empty", "failed", "largest", "made_up", "may_raise", "owed", "protected"),
         *("rows", "sources"),
     )
 
@@ -64,6 +64,8 @@ class Trace:
         self.protected: list[NDArray[Any]] = []
         """Arrays that nothing may be written to either: they are yet to be cast, or are copies where
         NumPy gives a view, so that a write to one would not reach the other."""
+        self.owed: list[Callable[[], object]] = []
+        """What is to be done in the end if nobody has asked for it: it might fail, as it would in a row."""
         self.boxes: list[NDArray[Any]] = []
         """What is an array of rank 0 in a row, and no NumPy scalar: it changes in place."""
 

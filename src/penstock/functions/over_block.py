@@ -63,6 +63,8 @@ def call_over_block(
         leaves = [_leaf(leaf, trace) for leaf in structure.flatten(result)]
         element = structure.unflatten(leaves)
     columns = [_column(leaf, trace) for leaf in leaves]
+    for owed in trace.owed:
+        owed()
     return Traced(Block(structure, columns, block.rows), trace, leaves)
 
 

@@ -21,10 +21,7 @@ class Predicate:
     """Tells which rows a user's function says yes to, and keeps count of them."""
 
     def __init__(self, function: Callable[..., Any], op: Op, context: Context) -> None:
-        self._rows = RowFunction(
-            [user_function(function, op, context)],
-            context.empty,
-        )
+        self._rows = RowFunction([user_function(function, op, context)], context.empty, both=context.both)
         self._context = context
         self._fail = op.fail
         self.seen = 0

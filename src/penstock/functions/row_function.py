@@ -58,13 +58,11 @@ class RowFunction:
         self.calls: RowCalls = JittedRows(functions, empty) if executor == "jit" else self._plain
         """What makes the calls row by row; the engine may put something else here."""
         self.learned = Learned() if learned is None else learned
-        self._kinds = self.learned.kinds
-        self._met: set[Hashable] = set()  # the kinds of this run
+        self._kinds: dict[Hashable, _Kind] = {}
         verdicts = [purity(function.function) for function in functions]
         self._identity = any(verdict.compares_identity for verdict in verdicts)
         self.why = next((verdict.why_not for verdict in verdicts if not verdict.pure), "")
         """Why it is called row by row; empty if it is not."""
-        self.why = self.why or self.learned.why
         if executor not in ("auto", "block"):
             self.why = f"executor={executor!r} asks for that"
 
@@ -93,7 +91,8 @@ class RowFunction:
             traced = call_over_block(self._functions, part, own, self._empty, both=self._both)
             self._compare(kind, part, own, traced.block, room, place)
         except _Another as refused:
-            self.why = self.learned.why = str(refused)
+            self.why = str(refused)
+            self.learned.compared.clear()  # no later run is to trust them without another look
         except RowFailed as failed:
             return self._around(failed.row, block, numbers, room, place)
         except NotVectorizable as refused:
@@ -147,7 +146,7 @@ class RowFunction:
                 self._check(block)
                 traced = call_over_block(self._functions, block, numbers, np.empty, opaque)
                 if not traced.trace.made_up:
-                    self._compare(_Kind(), block, numbers, traced.block, 1 << 62, 0)
+                    self._compare(_Kind(_Compared()), block, numbers, traced.block, 1 << 62, 0)
         except (NotDecided, RowFailed):
             return None
         except NotVectorizable as refused:
@@ -162,18 +161,14 @@ class RowFunction:
         """What is known of blocks of these dtypes and shapes; None if they are not for this way."""
         signature = (block.structure, tuple(_signature(column) for column in block.columns))
         kind = self._kinds.get(signature)
-        if kind is not None and signature not in self._met:
-            self._met.add(signature)
-            kind.again = True
         if kind is None and len(self._kinds) < KINDS:
-            kind = _Kind()
+            kind = _Kind(self.learned.before(signature))
             try:
                 self._check(block)
             except NotVectorizable as refused:
                 self.why = str(refused)
                 return None
             self._kinds[signature] = kind
-            self._met.add(signature)
         return kind
 
     def _check(self, block: Block) -> None:
@@ -186,7 +181,8 @@ class RowFunction:
         self, kind: _Kind, block: Block, numbers: NDArray[np.int64], done: Block, room: int, place: int
     ) -> None:
         """Hold some rows to what plain calls give."""
-        for row in kind.due(place, block.rows):
+        rows = kind.due(place, block.rows)
+        for row in rows:
             outcome = self._plain.apply(block.slice(row, row + 1), numbers[row : row + 1], room)
             plain = outcome.block
             if plain is None:
@@ -196,6 +192,7 @@ class RowFunction:
                 for left, right in zip(plain.columns, done.columns, strict=True)
             ):
                 raise _Another("a plain call gave another result")
+        kind.were_same(place, rows)
 
 
 class _Another(NotVectorizable):
@@ -203,27 +200,35 @@ class _Another(NotVectorizable):
 
 
 class Learned:
-    """What runs have found out about functions; it is not carried to other processes."""
+    """What runs have found out about functions."""
 
     def __init__(self) -> None:
-        self.kinds: dict[Hashable, _Kind] = {}
-        self.why = ""
-        """Why the functions are not to be called over a block, whatever it has."""
+        self.compared: dict[Hashable, _Compared] = {}
+        """By the kinds of their blocks."""
         self.called: tuple[str, str, float] | None = None
         """Who is to make calls row by row, why, and the seconds that one takes, where that was measured."""
 
-    def __reduce__(self) -> Any:
-        return Learned, ()
+    def before(self, signature: Hashable) -> _Compared:
+        """What was compared of that kind; of the kinds of long ago nothing is kept."""
+        if signature not in self.compared and len(self.compared) >= KINDS:
+            self.compared.clear()
+        return self.compared.setdefault(signature, _Compared())
+
+
+class _Compared:
+    """Which rows of one kind of blocks were what plain calls give."""
+
+    def __init__(self) -> None:
+        self.first = 0
+        self.places: set[int] = set()
 
 
 class _Kind:
-    """What is known of the blocks of one structure, of certain dtypes and shapes."""
+    """What is known in this run of the blocks of one structure, of certain dtypes and shapes."""
 
-    def __init__(self) -> None:
-        self._compared = 0
-        self._places: set[int] = set()
-        self.again = False
-        """Whether it was met in an earlier run, and is now for the first time in another."""
+    def __init__(self, before: _Compared) -> None:
+        self._before = before
+        self._begun = False
         self._row_bytes: int | None = None
 
     @property
@@ -247,18 +252,21 @@ class _Kind:
         self._row_bytes = max(self._row_bytes or 0, row_bytes)
 
     def due(self, place: int, count: int) -> list[int]:
-        """The rows to compare: the first few, those whose places are powers of two, and one in a new run."""
-        first = min(max(FIRST - self._compared, int(self.again)), count)
-        self.again = False
-        self._compared += first
+        """The rows to compare: the first few, those whose places are powers of two, and one in each run."""
+        first = min(max(FIRST - self._before.first, int(not self._begun)), count)
         rows = list(range(first))
-        power = 1 << (max(place, 1) - 1).bit_length()
+        power = 1 << (max(place + first, 1) - 1).bit_length()
         while power < place + count:
-            if power >= place + first and power not in self._places:
+            if power not in self._before.places:
                 rows.append(power - place)
-            self._places.add(power)
             power *= 2
         return rows
+
+    def were_same(self, place: int, rows: list[int]) -> None:
+        """These of the rows from that place on have been compared, and nothing is wrong with them."""
+        self._begun = True
+        self._before.first += sum(1 for at, row in enumerate(rows) if at == row)
+        self._before.places.update(place + row for row in rows)
 
 
 def _signature(column: Column) -> Hashable:

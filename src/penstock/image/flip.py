@@ -132,8 +132,8 @@ def _copy(into: NDArray[Any], image: NDArray[Any]) -> None:
 
 @block_function(_where_of_rows)
 def _where(coin: Any, image: Any, axis: int) -> Any:
-    """The image, mirrored where `coin` says so."""
+    """The image, mirrored where `coin` says so: a copy either way, as over a block."""
     if coin.ndim:
         chosen = coin.reshape(*coin.shape, *(1,) * (image.ndim - coin.ndim))
         return np.where(chosen, _flipped(image, axis), image)
-    return _flipped(image, axis) if coin else image
+    return (_flipped(image, axis) if coin else image).copy()

@@ -35,6 +35,8 @@ class _Pictures:
         self.shape = (len(pictures), *pictures[0].shape)
         self.plain: NDArray[Any] | None = None
         self._trace = trace
+        self._sound = False  # whether all of them could be decoded
+        trace.owed.append(self._prove)
 
     def decoded(self) -> NDArray[Any]:
         """The pixels as they are; decoded once."""
@@ -58,9 +60,15 @@ class _Pictures:
         )
         return out
 
+    def _prove(self) -> None:
+        """Decode them if nobody has: a damaged one is to be found, though none of its pixels are used."""
+        if not self._sound:
+            self.decoded()
+
     def _fill(self, pictures: Sequence[Resampled]) -> NDArray[Any]:
         out = self._trace.empty(self.shape, FLOAT)
         fill(pictures, out, 0, len(pictures))
+        self._sound = True
         self._trace.largest = max(self._trace.largest, out.nbytes)
         return out
 
@@ -116,9 +124,8 @@ class Undecoded(Rows):
         """The dtype of a row."""
         return FLOAT
 
-    @property
-    def _settled(self) -> bool:
-        """Whether no more is to be noted: it is made, or is so now, since a second thing is made of it."""
+    def _settle(self) -> bool:
+        """Whether no more is to be noted: it is made, and is made now where a second thing is made of it."""
         return self._made is not None or (self._followed and self._held is not None)
 
     def _but(self, coin: NDArray[np.bool_] | None = None, steps: tuple[Step, ...] | None = None) -> Undecoded:
@@ -130,7 +137,7 @@ class Undecoded(Rows):
     @marking
     def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Any:
         """The row as another dtype."""
-        if args or kwargs or np.dtype(dtype) != FLOAT or elementwise.reports_errors() or self._settled:
+        if args or kwargs or np.dtype(dtype) != FLOAT or elementwise.reports_errors() or self._settle():
             return super().astype(dtype, *args, **kwargs)
         return self._but()
 
@@ -138,10 +145,10 @@ class Undecoded(Rows):
         self, ufunc: np.ufunc, values: list[Any], dtypes: tuple[np.dtype[Any], ...]
     ) -> Undecoded | None:
         noted = step(self, len(self._steps), ufunc, values, dtypes)
-        return None if noted is None or self._settled else self._but(steps=(*self._steps, noted))
+        return None if noted is None or self._settle() else self._but(steps=(*self._steps, noted))
 
     def _turned(self, coin: NDArray[np.bool_], axis: int) -> Undecoded | None:
-        if len(self._coin) or not len(coin) or axis != _WIDTH or self.ndim != 3 or self._settled:
+        if len(self._coin) or not len(coin) or axis != _WIDTH or self.ndim != 3 or self._settle():
             return None
         return self._but(coin=np.ascontiguousarray(coin, bool))
 

@@ -105,9 +105,12 @@ class Map(Op):
         return _Trial(found[0], may_raise=found[1], way=rows.way)
 
     @cached_property
-    def learned(self) -> dict[int, Learned]:
-        """What runs have found out, by how many maps are one here; the next run goes on from it."""
+    def learned(self) -> dict[tuple[int, ...], Learned]:
+        """What runs have found out, by the functions that are one here; the next run goes on from it."""
         return {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "learned"}
 
     def with_carried_numbers(self) -> Map:
         return _knowing(self.changed(carried=True), self)
@@ -192,7 +195,8 @@ class RunningMap(Divisible):
         ]
         key = context.key(op.own_seed, explicit=False)
         functions.append(UserFunction(op.function, op, context.label, key))
-        learned = op.learned.setdefault(len(functions), Learned())
+        called = tuple(id(function.function) for function in functions)
+        learned = op.learned.setdefault(called, Learned())
         self._rows = RowFunction(functions, context.empty, op.executor, context.both, learned)
         self._rest: Task | None = None
         self._error: ElementError | None = None

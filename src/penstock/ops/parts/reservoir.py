@@ -24,10 +24,6 @@ from penstock.ops.parts.coded import coded, decoded
 Index = NDArray[np.int64]
 Pull = Callable[[int], "Block | None"]
 
-AT_ONCE = 4
-MANY = 16
-"""So many times the rows that are asked for are drawn at once, up to a block, where they are many."""
-
 
 class Reservoir:
     """Fills `size` slots, then gives a drawn one for every row that comes, then drains.
@@ -158,8 +154,6 @@ class Reservoir:
         filling = self._size is None or self._held < self._size
         if self._bytes is None and filling:
             rows = self._most if self._size is None else min(self._most, self._size - self._held)
-        else:
-            rows *= AT_ONCE if rows >= MANY else 1
         try:
             block = self._pull(min(rows, self._most))
         except ElementError as error:
