@@ -205,7 +205,7 @@ class Dataset(Pipeline):
         A NULL is an error unless `fill_nulls` has a value for its column. At most `batch_rows` rows are
         fetched at a time where the database counts in rows (SQLite, and PostgreSQL with `parameters`); on
         SQLite, where values have types of their own, a column has the type of its first `batch_rows`
-        values. By default that suits the size of the first rows. Needs `pip install 'penstock[sql]'`.
+        values. By default that suits the size of the first rows. Needs the extra `sql`.
 
         >>> import penstock as ps, sqlite3, tempfile
         >>> folder = tempfile.TemporaryDirectory()
@@ -491,7 +491,7 @@ class Dataset(Pipeline):
         whose bytes count to the memory budget while they are on their way. A worker or a machine that is lost
         is replaced, and what it had is done again; so a function may be called more than once for an element.
         An element that kills worker after worker is a `WorkerError` in its place. Arrays are read-only views
-        of the object store. Needs `pip install 'penstock[ray]'`, and `ray.init()` before it is iterated.
+        of the object store. Needs the extra `ray`, and `ray.init()` before it is iterated.
 
         >>> import penstock as ps
         >>> import ray  # doctest: +SKIP
@@ -1030,7 +1030,7 @@ class Dataset(Pipeline):
         """The batches for Keras's `fit`, `evaluate` and `predict`, on any of its backends.
 
         Elements are batches: `x`, `(x, y)` or `(x, y, sample_weight)`, where each may be a dict. Every epoch
-        is a run, which ends with it. Needs `pip install 'penstock[keras]'` and a backend.
+        is a run, which ends with it. Needs the extra `keras` and a backend.
 
         >>> import numpy as np
         >>> import penstock as ps
@@ -1054,7 +1054,7 @@ class Dataset(Pipeline):
         """The elements as a `tf.data.Dataset`, with the same structure, dtypes, shapes and length.
 
         Every iteration over it is a run, which ends with it. `bytes` and `str` are strings there, a
-        `ps.Ragged` is a `tf.RaggedTensor`. Needs `pip install 'penstock[tensorflow]'`.
+        `ps.Ragged` is a `tf.RaggedTensor`. Needs the extra `tensorflow`.
 
         >>> import penstock as ps
         >>> ds = ps.Dataset.range(10).batch(4).as_tensorflow()  # doctest: +SKIP
@@ -1087,7 +1087,7 @@ class Dataset(Pipeline):
 
         Of several processes each reads the rows that it has by the `sharding`, or else its part by number;
         `shard` and `remainder` are as with `as_torch`, `memory` and `seed` as with `iterate`. Needs
-        `pip install 'penstock[jax]'`.
+        the extra `jax`.
 
         >>> import penstock as ps
         >>> for batch in ps.Dataset.range(4).batch(2).as_jax():
@@ -1132,7 +1132,7 @@ class Dataset(Pipeline):
         In a training of several processes each reads its part, shared out by `shard` as with `ds.shard`, or
         all of it with None; so does each worker of a `DataLoader`. A `remainder` of `"drop"` or `"pad"`
         gives every process the same number of steps. `memory` and `seed` are as with `iterate`; in several
-        processes the seed is 0 where none is given. Needs `pip install 'penstock[torch]'`.
+        processes the seed is 0 where none is given. Needs the extra `torch`.
 
         >>> import penstock as ps
         >>> ds = ps.Dataset.range(5).batch(2).as_torch()

@@ -82,7 +82,7 @@ def ParquetDataset(  # noqa: N802
     num_parallel_reads: int | None = None,
     name: str | None = None,
 ) -> Dataset:
-    """The rows of Parquet files, each a dict of its columns (needs `penstock[parquet]`).
+    """The rows of Parquet files, each a dict of its columns (needs the extra `parquet`).
 
     `filenames` is a name, a list of names, or a dataset of them; all files have the same columns. Only
     `columns` are read, in that order. Row groups are read in batches of `batch_rows`, by default so many
@@ -321,7 +321,7 @@ def WebDataset(  # noqa: N802
     Members that follow one another and differ in the extension alone, `dog/1.jpg` and `dog/1.cls`, make
     one element: `{"__key__": "dog/1", "jpg": b"...", "cls": b"..."}`. The extension is all from the first
     dot on, in small letters. `filenames` is a name, a list of names, or a dataset of them; archives may
-    be compressed (gzip, or zstd with `penstock[zstd]`). With `num_parallel_reads`, so many of them are read
+    be compressed (gzip, or zstd with the extra `zstd`). With `num_parallel_reads`, so many of them are read
     in turn, an element of each.
 
     All elements have the same extensions: `extensions`, in that order, and other members are passed over;
@@ -389,7 +389,7 @@ def ImageFolderDataset(  # noqa: N802
 
 
 def ArrayRecordDataset(filenames: Any, name: str | None = None) -> Dataset:  # noqa: N802
-    """The records of ArrayRecord files, as `bytes` (needs `penstock[arrayrecord]`).
+    """The records of ArrayRecord files, as `bytes` (needs the extra `arrayrecord`).
 
     The files are on this machine, and are read by the library array_record. Records can be read by their
     numbers, so a shuffle after it keeps numbers and no records; a file that was written with
@@ -410,7 +410,7 @@ def ArrowDataset(  # noqa: N802
     num_parallel_reads: int | None = None,
     name: str | None = None,
 ) -> Dataset:
-    """The rows of Arrow IPC files, Feather files and streams, each a dict (needs `penstock[parquet]`).
+    """The rows of Arrow IPC files, Feather files and streams, each a dict (needs the extra `parquet`).
 
     The arguments, the types and what is done about nulls are those of `ps.ParquetDataset`. Files of this
     machine are mapped, so a batch that is not compressed may be of any size; one that is compressed is
@@ -447,7 +447,7 @@ def from_tensorflow(dataset: Any, name: str | None = None) -> Dataset:
     Each run iterates over it anew. Structure, dtypes, shapes and length are those it has there; strings are
     `bytes`, a `tf.RaggedTensor` is a `ps.Ragged`, sparse tensors are not taken. Where TensorFlow
     fails to make an element, that is a `DataError` in its place. What happens inside of that dataset, such
-    as its own shuffle buffer, is not part of the memory budget. Needs `pip install 'penstock[tensorflow]'`.
+    as its own shuffle buffer, is not part of the memory budget. Needs the extra `tensorflow`.
 
     >>> import penstock as ps
     >>> import tensorflow as tf  # doctest: +SKIP
@@ -464,7 +464,7 @@ def from_ray(dataset: Any, name: str | None = None) -> Dataset:
     Each run executes it anew, and takes batches of about a block from the object store, as views where Ray
     gives them. What Ray itself holds there is not part of the memory budget. Ray promises an order only with
     `ray.data.DataContext.get_current().execution_options.preserve_order = True`; a state of a run goes on
-    exactly only then. Needs `pip install 'penstock[ray]'`.
+    exactly only then. Needs the extra `ray`.
 
     >>> import penstock as ps
     >>> import ray  # doctest: +SKIP

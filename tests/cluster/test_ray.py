@@ -40,6 +40,6 @@ def test_given_no_ray_then_the_error_says_what_to_install(
         lambda: ds.write_tfrecord(tmp_path, shards=2, engine="ray"),
         lambda: ps.from_ray(None),
     ):
-        with pytest.raises(ps.errors.PenstockError, match=r"pip install 'penstock\[ray\]'"):
+        with pytest.raises(ps.errors.PenstockError, match=r"pip install '\.\[ray\]'"):
             call()
     assert not list(tmp_path.iterdir())

@@ -24,5 +24,5 @@ def test_in_keras(check: str, backend: str) -> None:
 
 def test_given_no_keras_then_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "keras", None)
-    with pytest.raises(ps.errors.PenstockError, match=r"pip install 'penstock\[keras\]'"):
+    with pytest.raises(ps.errors.PenstockError, match=r"pip install '\.\[keras\]'"):
         ps.Dataset.range(3).batch(2).as_keras()

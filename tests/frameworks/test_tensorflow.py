@@ -32,9 +32,9 @@ def test_from_tensorflow(check: str) -> None:
 
 def test_given_no_tensorflow_then_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "tensorflow", None)
-    with pytest.raises(ps.errors.PenstockError, match=r"pip install 'penstock\[tensorflow\]'"):
+    with pytest.raises(ps.errors.PenstockError, match=r"pip install '\.\[tensorflow\]'"):
         ps.Dataset.range(3).as_tensorflow()
-    with pytest.raises(ps.errors.PenstockError, match=r"pip install 'penstock\[tensorflow\]'"):
+    with pytest.raises(ps.errors.PenstockError, match=r"pip install '\.\[tensorflow\]'"):
         ps.from_tensorflow(None)
 
 

@@ -229,4 +229,4 @@ class TestArguments:
             "except ps.errors.PenstockError as error:\n    print(error)"
         )
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-        assert "pip install 'penstock[torch]'" in done.stdout
+        assert "pip install '.[torch]'" in done.stdout

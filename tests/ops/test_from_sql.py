@@ -217,7 +217,7 @@ class TestFromSql(OpContract):
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setitem(sys.modules, "adbc_driver_sqlite.dbapi", None)
-        with pytest.raises(ps.errors.PenstockError, match=r"pip install 'penstock\[sql\]'"):
+        with pytest.raises(ps.errors.PenstockError, match=r"pip install '\.\[sql\]'"):
             list(declare("SELECT 1"))
 
     def test_given_large_rows_then_fewer_are_fetched_at_a_time(self) -> None:

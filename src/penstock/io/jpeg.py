@@ -43,7 +43,7 @@ def decode_jpeg(
     image is that many times smaller, and quicker to decode. The bits are those of `tf.io.decode_jpeg`:
     `dct_method` is `"INTEGER_FAST"`, the default of TensorFlow, or `"INTEGER_ACCURATE"`. A turn that a
     camera noted is not made. A PNG is decoded too, as there, and is not made smaller: there is one among the
-    JPEGs of many a data set. Needs `pip install 'penstock[image]'`.
+    JPEGs of many a data set. Needs the extra `image`.
 
     >>> import numpy as np
     >>> import penstock as ps

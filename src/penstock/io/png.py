@@ -28,7 +28,7 @@ def decode_png(contents: Any, channels: int = 0, dtype: Any = np.uint8) -> Any:
 
     `channels` is 1 for grey, 3 for colour, 4 for colour and alpha, or 0 for what the PNG has. The bits
     are those of `tf.io.decode_png`: 16 become 8 by dropping the lower half, and 8 become 16 by
-    repeating them. A JPEG is decoded too, as there, by `pip install 'penstock[image]'`.
+    repeating them. A JPEG is decoded too, as there, with the extra `image`.
 
     >>> import base64
     >>> import penstock as ps

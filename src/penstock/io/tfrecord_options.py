@@ -6,7 +6,7 @@ import zlib
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from penstock.errors import ArgumentError
+from penstock.errors import ArgumentError, PenstockError
 from penstock.graph import checks
 from penstock.graph.site import user_site
 from penstock.io.stores.decompress import COMPRESSIONS
@@ -28,7 +28,7 @@ class Packer(Protocol):
 class TFRecordOptions:
     """How a TFRecord file is written: compressed or not, and how.
 
-    `compression_type` is None or "" for none, "GZIP", "ZLIB" or "ZSTD" (`pip install 'penstock[zstd]'`), and
+    `compression_type` is None or "" for none, "GZIP", "ZLIB" or "ZSTD" (the extra `zstd`), and
     `compression_level` its level. The rest is for GZIP and ZLIB, with the meaning that `zlib` gives it, but
     for the sizes of the two buffers: the writer has one, as large as the larger of them, 256 KiB by default.
 
@@ -97,8 +97,9 @@ def _zstandard(level: int) -> Packer:
     try:
         import zstandard
     except ImportError as error:
-        raise ImportError(
-            "To write files with compression_type='ZSTD', install zstandard: pip install 'penstock[zstd]'."
+        raise PenstockError(
+            "To write files with compression_type='ZSTD', install zstandard: "
+            "pip install '.[zstd]' in Penstock's clone."
         ) from error
     packer: Packer = zstandard.ZstdCompressor(level=level, write_checksum=True).compressobj()
     return packer

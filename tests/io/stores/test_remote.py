@@ -94,7 +94,7 @@ def test_given_an_address_that_nobody_knows_then_the_error_says_so() -> None:
 @pytest.mark.parametrize(
     "address,package,remedy",
     [
-        ("s3://a/b", "fsspec", "pip install 'penstock[remote]'"),
+        ("s3://a/b", "fsspec", "pip install '.[remote]'"),
         ("s3://a/b", "s3fs", "pip install s3fs"),
         ("gs://a/b", "gcsfs", "pip install gcsfs"),
         ("http://127.0.0.1/b", "aiohttp", "pip install aiohttp"),

@@ -172,5 +172,5 @@ def _library() -> Any:
     except ImportError as error:
         raise PenstockError(
             f"This needs the library simplejpeg, which cannot be loaded ({error}). "
-            f"Install it: pip install 'penstock[image]'."
+            f"Install it: pip install '.[image]' in Penstock's clone."
         ) from error

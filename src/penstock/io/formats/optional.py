@@ -16,5 +16,5 @@ def optional(module: str, extra: str) -> Any:
         library = module.split(".")[0]
         raise PenstockError(
             f"This needs the library {library}, which cannot be loaded ({error}). "
-            f"Install it: pip install 'penstock[{extra}]'."
+            f"Install it: pip install '.[{extra}]' in Penstock's clone."
         ) from error

@@ -6,7 +6,7 @@ import zlib
 from abc import ABC, abstractmethod
 from typing import IO, Any, cast
 
-from penstock.errors import DataError
+from penstock.errors import DataError, PenstockError
 from penstock.graph.running import Context
 from penstock.io.stores.opening import open_stored
 from penstock.io.stores.stored import Stored
@@ -179,9 +179,9 @@ class Zstandard(Unpacked):
         try:
             import zstandard
         except ImportError as error:
-            raise ImportError(
+            raise PenstockError(
                 f"{context.where}: to read files with compression_type='ZSTD', install zstandard: "
-                f"pip install 'penstock[zstd]'."
+                f"pip install '.[zstd]' in Penstock's clone."
             ) from error
         self._failure = zstandard.ZstdError
         unpacker = zstandard.ZstdDecompressor(max_window_size=WINDOW)

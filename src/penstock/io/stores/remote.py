@@ -50,7 +50,8 @@ def filesystem(path: str) -> tuple[Any, str]:
         from fsspec.core import url_to_fs  # type: ignore[import-untyped]
     except ImportError as error:
         raise StoreError(
-            f"{path}: to read and write files of stores, install fsspec: pip install 'penstock[remote]'.",
+            f"{path}: to read and write files of stores, install fsspec: "
+            f"pip install '.[remote]' in Penstock's clone.",
             file=path,
         ) from error
     scheme = re.split("://|::", path)[0].lower()
