@@ -1,8 +1,9 @@
 """What the doctor costs a step: `python -m benchmarks.doctor_overhead [numpy torch keras]`.
 
 Each loop runs in a process of its own, with and without a watch, in turn. Counted is the CPU time of the
-process a step: it does not depend on what else the machine does. The first seconds, in which the doctor
-looks more often, are given apart.
+process a step: it hangs less on what else the machine does. The first seconds, in which the doctor looks more
+often, are given apart. What comes then is cut into slices of a second, of which the quicker half counts: a
+machine is slow at times, and each slice has its samples.
 """
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
-from statistics import median
+from statistics import mean, median
 from time import process_time
 
 FIRST = 6.0
 """CPU seconds that are counted apart."""
-THEN = 12.0
+SLICE, SLICES = 1.0, 14
 PAIRS = 3
 
 
@@ -78,15 +79,19 @@ def timed(name: str, watched: bool) -> tuple[float, float]:
 
     step = LOOPS[name]()
     step()
-    found = []
     with ps.doctor.watch() if watched else nullcontext():
-        for span in (FIRST, THEN):
-            began, steps = process_time(), 0
-            while process_time() - began < span:
-                step()
-                steps += 1
-            found.append((process_time() - began) / steps * 1e6)
-    return found[0], found[1]
+        first = spent(step, FIRST)
+        then = sorted(spent(step, SLICE) for _ in range(SLICES))
+    return first, mean(then[: SLICES // 2])
+
+
+def spent(step: Callable[[], None], span: float) -> float:
+    """CPU microseconds a step, over so many seconds."""
+    began, steps = process_time(), 0
+    while process_time() - began < span:
+        step()
+        steps += 1
+    return (process_time() - began) / steps * 1e6
 
 
 def pairs(name: str) -> Iterator[tuple[list[float], list[float]]]:
@@ -102,7 +107,7 @@ def pairs(name: str) -> Iterator[tuple[list[float], list[float]]]:
 
 def main(arguments: list[str]) -> None:
     """Measure the loops that are asked for, and print a table."""
-    if arguments[:1] == ["--child"]:
+    if arguments[:1] == ["--child"]:  # one process of a pair
         print(json.dumps(timed(arguments[1], arguments[2] == "watched")))
         return
     print("| loop | a step | the first seconds | then |")

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
+import multiprocessing
 import os
+import queue
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import penstock as ps
+from penstock.doctor.watching import Watching
 from penstock.engine.iterator import Iterator
 
 KEPT: list[bytearray] = []
@@ -113,3 +119,85 @@ def test_given_the_fixture_then_a_test_that_leaks_fails_and_says_where(tmp_path:
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, env=os.environ, timeout=240)
     assert "2 passed, 1 error" in done.stdout, done.stdout
     assert "test_it.py:6: kept.append(bytearray(30_000))" in done.stdout
+
+
+def test_given_a_call_that_waits_for_its_turn_then_no_other_is_posted_before_it_is_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    watching, posted = Watching(), []
+    monkeypatch.setattr(watching, "_by_clock", lambda frame: posted.append(watching._posted))
+    watching._posted = True
+    watching._pending(None)
+    assert posted == [True]
+    assert not watching._posted
+
+
+CACHE: list[bytes] = []
+
+
+def keeps(asked: Any, done: Any) -> None:
+    while asked.get() is not None:
+        CACHE.append(b"x" * 100_000)  # the line that a worker grows by
+        done.put(1)
+
+
+def test_given_a_worker_that_grows_then_the_line_in_it_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    asked, done = multiprocessing.Queue(), multiprocessing.Queue()
+    with ps.doctor.watch() as w:
+        worker = multiprocessing.Process(target=keeps, args=(asked, done))
+        worker.start()
+        for step in range(400):
+            asked.put(step)
+            done.get()
+            time.sleep(0.004)
+        asked.put(None)
+        worker.join()
+    (finding,) = w.diagnosis.findings
+    assert finding.kind == "child-memory"
+    assert finding.place is not None
+    assert (finding.place.file, finding.place.line) == (__file__, keeps.__code__.co_firstlineno + 2)
+    assert finding.chain[0] == "a worker process"
+    assert list(tmp_path.glob("penstock-doctor-*")) == []
+
+
+async def ticks(rounds: int) -> None:
+    for _step in range(rounds):
+        await asyncio.gather(asyncio.sleep(0.004), asyncio.sleep(0.003))
+        KEPT.append(bytearray(30_000))
+
+
+def test_given_a_loop_that_awaits_then_it_is_watched_and_the_line_is_named() -> None:
+    with ps.doctor.watch() as w:
+        asyncio.run(ticks(250))
+    KEPT.clear()
+    (finding,) = w.diagnosis.findings
+    assert finding.place is not None
+    assert finding.place.line == ticks.__code__.co_firstlineno + 3
+
+
+MADE: queue.Queue[bytes] = queue.Queue()
+
+
+def make(over: threading.Event) -> None:
+    while not over.is_set():
+        MADE.put(b"x" * 20_000)
+        time.sleep(0.001)
+
+
+def test_given_a_queue_that_another_thread_fills_then_the_line_of_that_thread_is_named() -> None:
+    over = threading.Event()
+    thread = threading.Thread(target=make, args=(over,))
+    with ps.doctor.watch() as w:
+        thread.start()
+        for _step in range(250):
+            MADE.get()
+            time.sleep(0.006)
+        over.set()
+        thread.join()
+    MADE.queue.clear()
+    (finding,) = w.diagnosis.findings
+    assert finding.place is not None
+    assert finding.place.line == make.__code__.co_firstlineno + 2

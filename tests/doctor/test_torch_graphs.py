@@ -23,10 +23,20 @@ def test_given_a_longer_and_longer_history_then_it_is_counted_on_from_where_it_w
     assert first == 11  # ten additions, and the leaf
     seen = []
     for _ in range(3):
-        tensor = added(tensor, DEEPEST - 100)
+        tensor = added(tensor, 1000)
         seen.append(depth(Look([tensor])))
-    assert seen == [first + (i + 1) * (DEEPEST - 100) for i in range(3)]
+    assert seen == [first + (i + 1) * 1000 for i in range(3)]
     assert depth(Look([tensor.detach()])) == 0
+
+
+def test_given_a_history_that_is_too_long_then_it_is_followed_no_more_and_can_be_let_go() -> None:
+    tensor = torch.zeros((), requires_grad=True)
+    for _ in range(30):  # torch would let go of what Python has seen one inside of the other: 60,000 calls
+        tensor = added(tensor, DEEPEST // 2)
+        last = depth(Look([tensor]))
+    assert last is None
+    tensor = added(torch.zeros((), requires_grad=True), 10)
+    assert depth(Look([tensor])) == 11
 
 
 class Slotted:

@@ -20,6 +20,10 @@ from penstock.memory.sizes import show_bytes
 EXACT, LARGE = ("ndarray", "bytes", "bytearray", "str", "float", "int"), 65536
 """Members whose bytes are known, as those of large ones are; of others they are a guess."""
 PAIRED = 0.05
+NEED_A_LINE = ("process.segments",)
+"""What other processes make grow too: it counts where a line of the script was seen to do it."""
+ALIKE = 0.15
+"""Lines that add as much as one another, but for so much: a burst ends between two of them."""
 CLOSE = 0.3
 """A line whose share is that close to the whole growth is the line, whatever others take and give back."""
 
@@ -51,9 +55,13 @@ def accuse(watching: Watching, one: Candidate) -> Finding:
 def _of_path(watching: Watching, one: Candidate, found: Described, finding: Finding) -> None:
     places, name = watching.places, name_in(found.labels)
     finding.bytes_each = one.growth.slope * found.each
-    finding.exact = found.buffer or found.member in EXACT or found.each >= LARGE
+    large = found.each >= LARGE and not found.made_up
+    finding.exact = found.buffer or found.member in EXACT or large
+    finding.inside = found.inside
     finding.bound = bound_at(places, found.file, name)
     finding.place = likely(watching.evidence.lines(one.key))
+    if finding.place is not None and watching.paths.world.threads:
+        finding.place = _elsewhere(watching, found, finding.place)
     for label in reversed(found.labels):
         if finding.place is None:
             finding.place = _by_source(watching, found.file, name_in((label,)))
@@ -79,6 +87,21 @@ def _of_path(watching: Watching, one: Candidate, found: Described, finding: Find
     finding.chain = tuple(chain)
 
 
+def _elsewhere(watching: Watching, found: Described, place: Place) -> Place:
+    """The line of another thread that makes it longer, where the one that was seen does not.
+
+    Lines are followed on the main thread: what another adds is seen at whatever line that one is at.
+    """
+    lines = [
+        line
+        for label in found.labels
+        for line in growing_lines(watching.places, found.file, name_in((label,)))
+    ]
+    ran = {line for burst in watching.evidence.bursts for line in burst.ran}
+    others = [line for line in lines if line not in ran]
+    return others[-1] if others and place not in lines else place
+
+
 def _by_source(watching: Watching, file: str, name: str) -> Place | None:
     lines = growing_lines(watching.places, file, name)
     ran: Counter[Place] = Counter()
@@ -92,13 +115,16 @@ def _of_signal(watching: Watching, one: Candidate, finding: Finding) -> None:
     signal = one.signal
     assert signal is not None
     rounds = watching.evidence.rounds()
-    finding.place = likely(watching.evidence.lines(one.key), one.growth.slope * rounds)
+    evidence = watching.evidence
+    finding.place = likely(evidence.lines(one.key), one.growth.slope * rounds, evidence.lines("memory.heap"))
     if signal.suspect is not None and signal.key in watching.evidence.suspects:
         said = watching.evidence.suspects[signal.key]
         finding.place = finding.place or said.place
         finding.bound = said.place if said.place != finding.place else None
         finding.chain = said.chain
         finding.what = said.what
+    if finding.place is None and not signal.bytes and signal.key not in NEED_A_LINE:
+        finding.place = likely(evidence.at_work(one.key))
     if signal.bytes:
         finding.bytes_each = one.growth.slope
         amount = show_bytes(int(one.growth.slope))
@@ -122,10 +148,15 @@ def _of_type(watching: Watching, one: Candidate, finding: Finding) -> None:
     finding.what = f"{one.growth.slope:.3g} more objects of {one.unit} {one.axis.one}{kept}"
 
 
-def likely(lines: Mapping[Place, Sequence[float]], whole: float | None = None) -> Place | None:
+def likely(
+    lines: Mapping[Place, Sequence[float]],
+    whole: float | None = None,
+    weight: Mapping[Place, Sequence[float]] | None = None,
+) -> Place | None:
     """The line that makes it grow: the one whose share is the whole, or else the one that adds most.
 
-    Lines of which one takes each time what the other gives back are left out first.
+    Lines of which one takes each time what the other gives back are left out first. Of lines that add as
+    much, it is the one with the most `weight`, or the first.
     """
     usual = {place: median(deltas) for place, deltas in lines.items()}
     for place, fallen in sorted(usual.items(), key=lambda item: item[1]):
@@ -151,7 +182,9 @@ def likely(lines: Mapping[Place, Sequence[float]], whole: float | None = None) -
         best = min(close, key=lambda place: close[place])
         if close[best] < CLOSE:
             return best
-    return max(gains, key=lambda place: gains[place])
+    most_gained = max(gains.values())
+    equal = [place for place, gained in gains.items() if gained >= (1 - ALIKE) * most_gained]
+    return min(equal, key=lambda place: (-sum((weight or {}).get(place, ())), place.file, place.line))
 
 
 def most(lines: Counter[Place]) -> Place | None:

@@ -5,17 +5,19 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Callable
-from time import perf_counter
+from time import perf_counter, thread_time
 from types import CodeType, FrameType
 from typing import Any
 
-from penstock.doctor.places import Loop, Place, Places
+from penstock.doctor.places import Loop, Place, Places, code_line
 
 ROUNDS = 8
-LINES = 2500
-"""After so many lines it is over, whatever was seen."""
-SHORTEST = 0.12
-LONGEST = 1.5
+FEW = 2
+ENOUGH, DEAR, DEAREST = 0.03, 0.08, 0.2
+"""Seconds that the script may wait for it: after many rounds, after few, and in any case."""
+CALL = 1.5e-6
+"""About what a call of a library's function costs while lines are followed."""
+SHORTEST, LONGEST = 0.12, 1.5
 PATIENCE = 6.0
 """A single round of the loop may take so many seconds."""
 Probe = Callable[[FrameType], float | None]
@@ -27,13 +29,14 @@ class Burst:
     def __init__(
         self,
         places: Places,
-        loop: Loop | None,
+        loops: list[Loop],
         probes: dict[str, Probe],
         made: dict[CodeType, str],
         done: Callable[[Burst], None],
     ) -> None:
         self.places = places
-        self.loop = loop
+        self.loops = list(loops)
+        """Those that are at work, the innermost last."""
         self.probes = probes
         self.made = made
         self.done = done
@@ -45,8 +48,11 @@ class Burst:
         self.rounds = 0
         self._last: dict[str, float] = {}
         self._at: Place | None = None
+        self._anchored = bool(loops)
         self._began = 0.0
         self._lines = 0
+        self._calls = 0
+        self._worked = 0.0
         self._paused: list[FrameType] = []
 
     def start(self, frame: FrameType | None) -> None:
@@ -76,11 +82,11 @@ class Burst:
     @property
     def late(self) -> bool:
         """Whether no line of the user's has come along for long: a library's loop is at work."""
-        spent = perf_counter() - self._began
-        return spent > (LONGEST if self.loop is None else PATIENCE)
+        return perf_counter() - self._began > PATIENCE or self.cost > DEAREST
 
     def _call(self, frame: FrameType, _event: str, _: object) -> Any:
         code = frame.f_code
+        self._calls += 1
         kind = self.made.get(code)
         if kind is not None:
             place = self.places.innermost(frame.f_back)
@@ -91,6 +97,11 @@ class Burst:
         self._account(frame)
         self._at = Place(code.co_filename, frame.f_lineno)
         return self._line
+
+    @property
+    def cost(self) -> float:
+        """About how many seconds the script has waited for it."""
+        return self._worked + CALL * self._calls
 
     def _line(self, frame: FrameType, event: str, _: object) -> Any:
         if event == "line":
@@ -108,23 +119,37 @@ class Burst:
         return self._line
 
     def _over(self, frame: FrameType) -> bool:
-        loop, spent = self.loop, perf_counter() - self._began
-        if loop is None:
+        spent = perf_counter() - self._began
+        if not self._anchored:
             self.rounds = self._lines // 20
-        elif frame.f_lineno == loop.line and frame.f_code.co_filename == loop.file:
-            self.rounds += 1
-        if self._lines >= LINES or spent > PATIENCE:
+        elif not self._inside(frame):
             return True
-        return (self.rounds > ROUNDS and spent > SHORTEST) or (self.rounds > 2 and spent > LONGEST)
+        if spent > PATIENCE or self.cost > DEAREST:
+            return True
+        if self.rounds > ROUNDS and (spent > SHORTEST or self.cost > ENOUGH):
+            return True
+        return self.rounds > FEW and (spent > LONGEST or self.cost > DEAR)
+
+    def _inside(self, frame: FrameType) -> bool:
+        """Whether a loop is still at work; of those that it has left, the next outer one is followed."""
+        at, file, line = code_line(frame.f_code), frame.f_code.co_filename, frame.f_lineno
+        while self.loops:
+            loop = self.loops[-1]
+            if (loop.file, loop.code_line) != (file, at) or loop.line <= line <= loop.end:
+                self.rounds += loop.file == file and loop.line == line
+                return True
+            self.loops.pop()
+        return False
 
     def _account(self, frame: FrameType) -> None:
+        began = thread_time()
         at, last = self._at, dict(self._last)
         self._take(frame)
-        if at is None:
-            return
-        for key, value in self._last.items():
-            if key in last and value != last[key]:
-                self.grew[key].setdefault(at, []).append(value - last[key])
+        if at is not None:
+            for key, value in self._last.items():
+                if key in last and value != last[key]:
+                    self.grew[key].setdefault(at, []).append(value - last[key])
+        self._worked += thread_time() - began
 
     def _take(self, frame: FrameType) -> None:
         for key, probe in self.probes.items():

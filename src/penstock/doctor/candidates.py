@@ -9,12 +9,13 @@ from penstock.doctor.axis import axis_of
 from penstock.doctor.findings import Axis, Curve
 from penstock.doctor.paths import Described
 from penstock.doctor.signals import Signal, loaded
-from penstock.doctor.verdict import Growth, judge, theil_sen
+from penstock.doctor.verdict import Growth, judge, quarters, theil_sen
 from penstock.doctor.watching import Watching
 from penstock.memory.sizes import show_bytes
 
 SMALL = 400.0
-"""Bytes a step below which a growing container is bookkeeping, such as a list of losses."""
+"""Bytes a step below which a growing container is bookkeeping, such as a list of losses; half as many where
+a library's objects are kept, of which the bytes are more than one can see."""
 FAST, MUCH = 1e6, 4e6
 """Bytes a second, and in all, from which on it matters however small each is."""
 STOPPED = 0.3
@@ -28,10 +29,15 @@ CALM, RUNTIMES = 4.0, ("tensorflow", "torch", "jax")
 """Runtimes settle slowly: with one of them, memory must grow by so many times more to count."""
 LEAST_PLAIN = 1000.0
 """Of lists, dicts and tuples there are many, and some of them are the doctor's own."""
+ASKED = 0.3
+"""Pages that come into use are no growth where less than this part of them was asked for meanwhile."""
 BLOCK = 48.0
 """About the bytes of a small object of Python."""
 PLAIN = ("growing-container", "growing-buffer", "unbounded-cache")
 """Kinds of which the bytes decide; the others are no bookkeeping however small."""
+
+
+Grown = tuple[Axis, Growth, float, Curve, float]
 
 
 @dataclass
@@ -51,6 +57,8 @@ class Candidate:
     described: Described | None = None
     minor: str = ""
     """If it does not matter: what to say of it."""
+    bounded: bool = False
+    """Whether it has a bound: no finding, but memory that it fills is no finding either."""
 
     @property
     def vague(self) -> bool:
@@ -70,6 +78,8 @@ def candidates(watching: Watching, stretches: list[tuple[str, range]]) -> Iterat
                 5 if signal.bytes or key == "python.blocks" else 1 if signal.key.startswith("process.") else 2
             )
             found = grows(watching, stretches, key, signal.least * (CALM if _noisy(key) else 1))
+            if found is not None and (signal.within or signal.idle):
+                found = _used(watching, signal, found)
             if found is not None:
                 one = Candidate(key, signal.kind, signal.unit, tier, *found, signal=signal)
                 if tier < 5 or _matters(one, BLOCK if key == "python.blocks" else 1.0):
@@ -89,15 +99,16 @@ def candidates(watching: Watching, stretches: list[tuple[str, range]]) -> Iterat
 
 def _path(watching: Watching, stretches: list[tuple[str, range]], key: str) -> Iterator[Candidate]:
     described = watching.paths.described.get(key)
-    if described is None or described.bounded:
+    if described is None:
         return
     least = LEAST_BUFFER if described.buffer else LEAST_LENGTH
     found = grows(watching, stretches, key, least)
     if found is None:
         return
     unit = "bytes" if described.buffer else "members"
-    one = Candidate(key, described.kind, unit, 3, *found, described=described)
-    if described.kind in PLAIN and not _matters(one, described.each):
+    one = Candidate(key, described.kind, unit, 3, *found, described=described, bounded=described.bounded)
+    least = SMALL / 2 if described.made_up else SMALL
+    if not one.bounded and described.kind in PLAIN and not _matters(one, described.each, least):
         one.minor = (
             f"`{described.path}` grows by {show_bytes(one.growth.slope * described.each)} {one.axis.one}: "
             "too little to matter."
@@ -105,34 +116,54 @@ def _path(watching: Watching, stretches: list[tuple[str, range]], key: str) -> I
     yield one
 
 
+def _used(watching: Watching, signal: Signal, found: Grown) -> Grown | None:
+    """Without an array that was there before and is filled bit by bit, and without what is kept free."""
+    axis, growth, by_second, curve, last = found
+    asked, idle = (_gained(watching, key, axis, curve) for key in (signal.within, signal.idle))
+    if asked is not None and asked < ASKED * growth.gained:
+        return None
+    share = 1.0 - max(0.0, idle or 0.0) / growth.gained
+    if share < ASKED:
+        return None
+    less = Growth(growth.slope * share, growth.low * share, growth.high * share, growth.gained * share)
+    return axis, less, by_second * share, curve, last
+
+
+def _gained(watching: Watching, key: str, axis: Axis, curve: Curve) -> float | None:
+    """What a counter has gained over the stretch of a curve, after the warm-up."""
+    series = watching.book.series.get(key)
+    if series is None:
+        return None
+    points = series.within(range(len(axis.xs)), axis.xs)
+    ys = [y for x, y in points if curve.xs[0] <= x <= curve.xs[-1]]
+    levels = quarters(ys[len(ys) // 5 :])
+    return levels[-1] - levels[0]
+
+
 def _noisy(key: str) -> bool:
     return key in ("memory.heap", "memory.anonymous") and any(map(loaded, RUNTIMES))
 
 
-def _matters(one: Candidate, each: float) -> bool:
+def _matters(one: Candidate, each: float, least: float = SMALL) -> bool:
     """Whether the bytes are more than bookkeeping: of a step, or where steps are quick, of a second."""
     gained = one.growth.gained * each
     if one.by_second * each >= FAST and gained >= MUCH:
         return True
-    return one.growth.slope * each >= SMALL if one.axis.one == "a step" else gained >= MUCH / 8
+    return one.growth.slope * each >= least if one.axis.one == "a step" else gained >= MUCH / 8
 
 
-def grows(
-    watching: Watching, stretches: list[tuple[str, range]], key: str, least: float
-) -> tuple[Axis, Growth, float, Curve, float] | None:
+def grows(watching: Watching, stretches: list[tuple[str, range]], key: str, least: float) -> Grown | None:
     """Whether a counter grows in one of the loops, and was not flat for longer after it."""
     book = watching.book
     series = book.series[key]
-    for number, (_, span) in enumerate(stretches):
+    for _, span in stretches:
         axis = axis_of(book, span)
         points = list(series.within(span, axis.xs))
         judged = judge([x for x, _ in points], [y for _, y in points], least)
         if judged.growth is None:
             continue
         lasted = book.times[span.stop - 1] - book.times[span.start]
-        later = [s for _, s in stretches[number + 1 :]]
-        after = sum(book.times[s.stop - 1] - book.times[s.start] for s in later)
-        if later and after > STOPPED * lasted:
+        if book.times[-1] - book.times[span.stop - 1] > STOPPED * lasted:
             continue  # it was built up once, and then used
         timed = list(series.within(span, book.times))
         by_second = theil_sen([x for x, _ in timed[-60:]], [y for _, y in timed[-60:]])[0]

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
+from collections.abc import Callable
 from time import perf_counter, thread_time
 
 from penstock.doctor.signals import Look
 
 YOUNG = 20_000
 """With more objects than that since it was last counted anew, it is time to do so again."""
+SELDOM = 40.0
+"""So many times of what it takes lie between two times at which everything is counted anew."""
 DEAR, EVERY = 0.01, 3
 """Where a full collection takes that many seconds, it is done at every so many samples only."""
 
@@ -31,18 +34,26 @@ class Census:
         self._took = 0.0
         self._asked = 0
 
-    def begin(self) -> None:
-        """Count everything, and set it aside."""
+    def begin(self, meet: Callable[[list[object], Counter[str]], None] | None = None) -> None:
+        """Count everything, show it to whom it may concern, and set it aside."""
         began = perf_counter()
         if self._frozen:
             gc.unfreeze()
         if gc.isenabled():
             gc.collect()
-        self._base = by_type(gc.get_objects())
+        objects = gc.get_objects()
+        self._base = by_type(objects)
+        if meet is not None:
+            meet(objects, self._base)
+        del objects
         gc.freeze()
         self._frozen = True
         self._counted_at = perf_counter()
         self._cost = self._counted_at - began
+
+    def set_aside(self, look: Look) -> None:
+        """What was seen is frozen by now: whoever asks who keeps a thing has to thaw everything."""
+        self._base = Counter(look.types)
 
     def due(self) -> bool:
         """Whether to look this time: at every sample, or more seldom where it takes long."""
@@ -61,7 +72,7 @@ class Census:
         if gc.isenabled():  # where the user has switched it off, garbage is theirs to see
             self._collect()
         objects = gc.get_objects()
-        if len(objects) > YOUNG and perf_counter() - self._counted_at > 25 * self._cost:
+        if len(objects) > YOUNG and perf_counter() - self._counted_at > SELDOM * self._cost:
             del objects
             self.begin()
             objects = gc.get_objects()

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from penstock.doctor.accuse import accuse
+from penstock.doctor.accuse import NEED_A_LINE, accuse
 from penstock.doctor.axis import axis_of
 from penstock.doctor.candidates import BLOCK, PLAIN, Candidate, candidates
 from penstock.doctor.findings import CLEAN, LEAK, UNCLEAR, Curve, Diagnosis, Finding
+from penstock.doctor.probes import rising
 from penstock.doctor.remedies import remedies
 from penstock.doctor.verdict import judge
 from penstock.doctor.watching import Watching
 
 FEWEST = 12
 """With fewer moments in a loop nothing is said."""
-ARRAYS = ("jax-arrays", "tf-tensors", "torch-tensors")
-"""Kinds of what users keep in containers of their own."""
 EXPLAINED = 0.35
 """A finding that explains this part of the bytes that grow explains them all: sizes are estimates."""
-FIRST = ("shared-memory", "threads", "child-processes")
-"""Each of these opens descriptors too, and says more."""
-NEED_A_LINE = ("process.segments",)
-"""What other processes make grow too: it counts where a line of the script was seen to do it."""
+MANY = 10.0
+"""So many objects may be inside of one member of a container."""
+FIRST = ("shared-memory", "threads", "child-processes", "keras-models")
+"""Each of these opens descriptors too, or registers functions, and says more."""
+SAME = {("keras-models", "tf-retracing")}
+"""A model that is trained has functions of its own."""
 CURVES = ("memory.anonymous", "memory.heap", "memory.heap_free", "memory.files")
 
 
@@ -39,7 +40,7 @@ def diagnose(watching: Watching) -> Diagnosis:
             else "no training loop was seen: no steps of a framework, and no loop in the script"
         )
         return said
-    if all(len(span) < 2 * FEWEST for _, span in stretches) and _too_few(watching, stretches):
+    if _too_few(watching, stretches) and rising(book, watching._signals):
         said.status = UNCLEAR
         said.reason = "it was too short: too few moments were left after the warm-up"
         return said
@@ -49,9 +50,14 @@ def diagnose(watching: Watching) -> Diagnosis:
     said.curves = {key: _curve(watching, key, main[1]) for key in CURVES if key in book.series}
     found = list(candidates(watching, stretches))
     minor = any(one.minor for one in found)
-    findings = [accuse(watching, one) for one in found if not one.minor and not (minor and one.vague)]
-    said.findings = settle(_with_line(_lent(findings)))
-    said.notes = [*_minor(found), *watching.evidence.waste()]
+    findings = [
+        accuse(watching, one)
+        for one in found
+        if not one.minor and not one.bounded and not (minor and one.vague)
+    ]
+    bounded = [accuse(watching, one) for one in found if one.bounded]
+    said.findings = settle(_with_line(_lent(findings)), bounded)
+    said.notes = [*_minor(found), *(() if said.findings else watching.evidence.waste())]
     said.status = LEAK if said.findings else CLEAN
     return said
 
@@ -97,20 +103,33 @@ def _with_line(findings: list[Finding]) -> list[Finding]:
     ]
 
 
-def settle(findings: list[Finding]) -> list[Finding]:
-    """One finding a leak: what a more telling one explains is left out."""
-    findings = sorted(findings, key=_order)
+def settle(findings: list[Finding], bounded: Sequence[Finding] = ()) -> list[Finding]:
+    """One finding a leak: what a more telling one explains is left out, and what fills a bound."""
     kept: list[Finding] = []
-    for one in findings:
-        if any(_explains(other, one, kept) for other in kept):
-            continue
-        kept.append(one)
+    for one in sorted(findings, key=_order):
+        if not any(_explains(other, one, [*kept, *bounded]) for other in kept) and not _fills(one, bounded):
+            kept.append(one)
     return kept
 
 
-def _order(one: Finding) -> tuple[int, bool, bool, float]:
+def _fills(one: Finding, bounded: Sequence[Finding]) -> bool:
+    """Whether what grows is inside of a container that has a bound."""
+    if one.tier == 4:
+        return any(one.growth.slope <= MANY * other.growth.slope for other in bounded)
+    return one.tier == 5 and bool(bounded) and _accounts(bounded, one)
+
+
+def _accounts(others: Sequence[Finding], one: Finding) -> bool:
+    """Whether the bytes of others are those that grow."""
+    known = [f.bytes_each for f in others if f.bytes_each is not None and f.axis.name == one.axis.name]
+    slope = one.growth.slope * (BLOCK if one.key == "python.blocks" else 1.0)
+    return sum(known) >= EXPLAINED * slope
+
+
+def _order(one: Finding) -> tuple[int, bool, bool, bool, float]:
     """The most telling first; of memory, the heap says more than its pages."""
-    return one.tier, one.kind not in FIRST, one.key == "memory.anonymous", -(one.bytes_each or 0.0)
+    last = one.key == "memory.anonymous"
+    return one.tier, one.kind not in FIRST, last, one.inside, -(one.bytes_each or 0.0)
 
 
 def _explains(other: Finding, one: Finding, kept: list[Finding]) -> bool:
@@ -119,28 +138,32 @@ def _explains(other: Finding, one: Finding, kept: list[Finding]) -> bool:
     if one.tier == 4:
         return True
     if one.tier == 5:
-        known = [f.bytes_each for f in kept if f.bytes_each is not None and f.axis.name == one.axis.name]
-        vague = any(not f.exact for f in kept)
-        slope = one.growth.slope * (BLOCK if one.key == "python.blocks" else 1.0)
-        return vague or sum(known) >= EXPLAINED * slope
-    if (
-        other.tier in (1, 2) and one.tier in (1, 2, 3) and not one.exact
-    ):  # what is kept in a list, and the list
-        share = one.growth.slope / other.growth.slope if one.axis.name == other.axis.name else 0.0
-        if any(abs(share * times - 1) < 0.1 for times in (1 / 2, 1, 2, 3, 4)):
-            other.chain = other.chain or one.chain
-            if one.place is not None and _names_it(one, other):
-                other.place = one.place  # the line that keeps them says more than the one that makes them
-                other.remedy, other.what = one.remedy, one.what
-            return True
+        return any(not f.exact for f in kept) or _accounts(kept, one)
+    if (other.kind, one.kind) in SAME:
+        return True
+    if one.inside and one.tier == other.tier == 3 and not other.inside and _alike(one, other):
+        return True  # what a library notes of each thing that the user keeps
+    keeps = other.tier in (1, 2) and one.tier in (1, 2, 3) and (not one.exact or one.kind == other.kind)
+    if keeps and _alike(one, other):  # what is kept in a list, and the list
+        other.chain = other.chain or one.chain
+        if one.place is not None and _names_it(one, other):
+            other.place = one.place  # the line that keeps them says more than the one that makes them
+            other.remedy, other.what = one.remedy, one.what
+        return True
     return one.tier == 3 and other.tier == 2 and one.place is None
+
+
+def _alike(one: Finding, other: Finding) -> bool:
+    """Whether one grows by as much as the other, or by a few times that."""
+    share = one.growth.slope / other.growth.slope if one.axis.name == other.axis.name else 0.0
+    return any(abs(share * times - 1) < 0.1 for times in (1 / 2, 1, 2, 3, 4))
 
 
 def _names_it(one: Finding, other: Finding) -> bool:
     """Whether a container of a library's things is where arrays are kept, or what threads belong to."""
-    if one.tier != 3 or one.kind in PLAIN:
+    if one.tier != 3 or one.kind in PLAIN or one.inside:
         return False
-    return other.tier == 1 or one.kind == other.kind in ARRAYS
+    return other.tier == 1 or one.kind == other.kind
 
 
 def _curve(watching: Watching, key: str, span: range) -> Curve:

@@ -54,6 +54,8 @@ class Finding:
     """Bytes a step, or a second."""
     exact: bool = False
     """Whether the bytes are known rather than guessed."""
+    inside: bool = False
+    """Whether it is inside of a library's object: no line of the user's puts it there by name."""
     forecast: Forecast | None = None
     curve: Curve = Curve((), ())
     key: str = ""

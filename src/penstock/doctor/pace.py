@@ -1,18 +1,47 @@
-"""How often to look: densely at first, then at most a small share of the time."""
+"""How often to look: a small share of the time, which is bounded, and often enough for a short script."""
 
 from __future__ import annotations
 
 from time import perf_counter
 
-PAUSES = ((0.4, 1.0), (1.2, 3.0), (float("inf"), 40.0))
-"""The pause after a sample, in times of what it took: until so many seconds were spent in all, and then.
+PAUSES = ((0.15, 1.0, 1.0, 20.0), (3.0, 12.0, 2.0, 20.0), (float("inf"), 79.0, 24.0, 20.0))
+"""The pause after a sample, until so many seconds of the loop have gone: so many times what it took. It is
+less, but never less than so many times, where it would be more than this part of the time so far.
 
-The first seconds cost more, so that short scripts are judged too."""
+The first seconds cost more, so that short scripts are judged too: about 0.3 s in all."""
 CLOSEST, LONGEST = 0.003, 0.25
 """The clock sleeps no shorter, and no longer, than that."""
-BURSTS = (8, 16, 32, 64, 128, 256)
+BUSY = 3.0
+"""Of a sample that takes many times longer than the work in it, so many times count: others were at work."""
+BURSTS = (12, 24, 48, 96, 192, 320)
 """After so many moments the lines are watched for a few rounds."""
-BURST_CREDIT, BURST_SHARE = 0.8, 0.01
+ON_LINES, LINES_AT_ONCE = ((0.1, 0.25), (3.0, 0.05), (float("inf"), 0.01)), 1.0
+"""What may be spent on lines of each second of the loop, and the most that counts of one time."""
+
+
+def pause(elapsed: float, cost: float) -> float:
+    """How long to wait after a sample that took `cost` seconds, so many seconds after the loop has begun.
+
+    >>> pause(100.0, 0.002)
+    0.158
+    >>> pause(1.0, 0.002)
+    0.024
+    """
+    _, most, least, part = next(one for one in PAUSES if elapsed < one[0])
+    return min(most * cost, max(elapsed / part, least * cost))
+
+
+def for_lines(elapsed: float) -> float:
+    """What may have been spent on lines after so many seconds of a loop.
+
+    >>> round(for_lines(0.1), 4), round(for_lines(3.0), 4), round(for_lines(103.0), 4)
+    (0.025, 0.17, 1.17)
+    """
+    total, last = 0.0, 0.0
+    for until, rate in ON_LINES:
+        total += rate * max(0.0, min(elapsed, until) - last)
+        last = until
+    return total
 
 
 class Pace:
@@ -20,21 +49,16 @@ class Pace:
 
     def __init__(self) -> None:
         self.due = 0.0
-        self.used = 0.0
         self.closest = CLOSEST
-        self._cost = 0.0
+        self.on_lines = 0.0
+        """Seconds that were spent on lines."""
         self._bursts = 0
-        self._burst_time = 0.0
         self._began: float | None = None
-        self._now = 0.0
         self._samples = 0
 
     def tick(self) -> float:
         """How long the clock sleeps: until the next sample is due."""
         return max(CLOSEST, min(LONGEST, self.due - perf_counter()))
-
-    def _times(self) -> float:
-        return next(times for until, times in PAUSES if self.used < until)
 
     def patience(self) -> float:
         """How long a step is waited for before a sample is taken without one."""
@@ -44,30 +68,26 @@ class Pace:
         """No loop is at work yet."""
         self.due = now + CLOSEST
 
-    def spent(self, began: float, ended: float, work: float) -> None:
+    def sampled(self, began: float, ended: float, work: float) -> None:
         """A sample was taken; on a machine that is busy it takes longer than the work in it."""
         if self._began is None:
             self._began = began
         self._samples += 1
-        self._now = ended
-        self.used += work
-        self._cost = ended - began
-        self.due = ended + max(self.closest, self._cost * self._times())
+        cost = min(ended - began, BUSY * work)
+        self.due = ended + max(self.closest, pause(ended - self._began, cost))
 
     def slower(self) -> None:
         """Half of the moments were forgotten: from now on there are half as many."""
         self.closest *= 2
 
-    def burst_now(self) -> bool:
+    def burst_now(self, now: float) -> bool:
         """Whether it is time to watch the lines."""
-        elapsed = self._now - (self._began or self._now)
-        if self._burst_time > BURST_CREDIT + BURST_SHARE * elapsed:
-            return False
-        wanted = BURSTS[min(self._bursts, len(BURSTS) - 1)]
-        return self._samples >= (wanted if self._bursts < len(BURSTS) else 128 * (self._bursts - 3))
+        wanted = BURSTS[self._bursts] if self._bursts < len(BURSTS) else 128 * (self._bursts - 3)
+        elapsed = 0.0 if self._began is None else now - self._began
+        return self._samples >= wanted and self.on_lines <= for_lines(elapsed)
 
-    def burst_took(self, began: float, ended: float) -> None:
-        """The lines were watched."""
+    def burst_took(self, cost: float, ended: float) -> None:
+        """The lines were watched, and the script has waited so long for it."""
         self._bursts += 1
-        self._burst_time += ended - began
-        self.due = ended + self.closest
+        self.on_lines += min(cost, LINES_AT_ONCE)
+        self.due = max(self.due, ended + self.closest)

@@ -14,7 +14,7 @@ from typing import Any
 from penstock.doctor.book import Book
 from penstock.doctor.places import Places
 from penstock.doctor.signals import kept_kind
-from penstock.doctor.sizes import bounded, buffer_of, deep_bytes, length_of
+from penstock.doctor.sizes import array_bytes, bounded, buffer_of, deep_bytes, length_of
 from penstock.doctor.walk import Node, World
 
 SMALLEST = 256
@@ -34,8 +34,8 @@ class Described:
     type: str
     buffer: bool
     bounded: bool
-    private: bool
-    """Whether it is inside of a library's object, under a name that is not for users."""
+    inside: bool
+    """Whether it is inside of a library's object."""
     owners: tuple[str, ...]
     """The types on the way to it."""
     made_line: int = 0
@@ -44,6 +44,8 @@ class Described:
     each: float = 0.0
     """About how many bytes one more costs."""
     member: str = ""
+    made_up: bool = False
+    """Whether its members are objects of a library's with attributes of their own: no mere numbers."""
     kind: str = "growing-container"
 
 
@@ -73,6 +75,8 @@ class Paths:
             known.each = 1.0 if known.buffer else _bytes_each(node.thing)
             member = newest(node.thing)
             known.member = "" if known.buffer else type(member).__name__
+            plain = not hasattr(member, "__dict__") or array_bytes(member) is not None
+            known.made_up = not plain and not self.world.of_user(type(member))
             known.kind = self._kind(node, member)
         del node
 
@@ -87,15 +91,12 @@ class Paths:
         return "growing-buffer" if buffer else "growing-container"
 
     def _new(self, node: Node) -> Described:
-        labels, owners, private = [], [], False
+        labels, owners = [], []
         at: Node | None = node
         while at is not None:
             labels.append(at.label)
             owners.append(type(at.thing).__qualname__)
-            above = at.above
-            if above is not None and at.label.startswith("._") and not self.world.of_user(type(above.thing)):
-                private = True
-            at = above
+            at = at.above
         root, thing = node.root(), node.thing
         code = getattr(getattr(thing, "__wrapped__", None), "__code__", None)
         made_line = code.co_firstlineno if isinstance(thing, _lru_cache_wrapper) and code is not None else 0
@@ -107,7 +108,7 @@ class Paths:
             type(thing).__name__,
             length_of(thing) is None,
             bounded(thing),
-            private,
+            node.foreign > 0,
             tuple(owners[::-1]),
             made_line,
         )
@@ -201,13 +202,16 @@ def _inside(member: object) -> list[object]:
 def _bytes_each(thing: object) -> float:
     """About how many bytes one more member costs."""
     members: list[object] = []
+    first: object = None
     extra = 8.0
     try:
         if isinstance(thing, list | deque):
             members = [thing[-i] for i in range(1, min(len(thing), NEWEST) + 1)]
+            first = thing[0]
         elif isinstance(thing, dict):
             extra = 60.0
             keys = list(islice(reversed(thing), NEWEST))
+            first = next(iter(thing.values()))
             members = [(key, thing[key]) for key in keys]
             extra -= 56.0
         elif isinstance(thing, set | frozenset):
@@ -220,4 +224,7 @@ def _bytes_each(thing: object) -> float:
             return _bytes_each(inside[0]) if inside else 500.0
     except (LookupError, RuntimeError, TypeError):
         return extra
-    return extra + (sum(deep_bytes(one) for one in members) / len(members) if members else 0.0)
+    seen: set[int] = set()
+    if len(members) == NEWEST:
+        deep_bytes(first, seen=seen)  # what it has is there already, such as the array that all are views of
+    return extra + (sum(deep_bytes(one, seen=seen) for one in members) / len(members) if members else 0.0)

@@ -12,6 +12,8 @@ from types import CodeType, FrameType
 
 HERE = tuple({f"{Path(__file__).parents[1]}/", f"{Path(__file__).resolve().parents[1]}/"})
 """Penstock itself: not the user's code."""
+EVENTS = "/asyncio/base_events.py"
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 OPTIMIZED = 1
 """The flag of code whose local variables are not a dict of their own."""
 
@@ -42,7 +44,7 @@ class Loop:
 class Places:
     """What is known of source files: read once, kept for the time of the watch."""
 
-    def __init__(self, script: str | None = None) -> None:
+    def __init__(self, script: str | None = None, floor: FrameType | None = None) -> None:
         paths = sysconfig.get_paths()
         libraries = [paths[key] for key in ("stdlib", "platstdlib", "purelib", "platlib")]
         libraries += [*site.getsitepackages(), site.getusersitepackages()]
@@ -50,6 +52,8 @@ class Places:
         self._known: dict[str, bool] = {}
         self._loops: dict[str, list[Loop]] = {}
         self._trees: dict[str, ast.Module | None] = {}
+        self.floor = floor
+        """The frame that the watch begins in; those below belong to another process."""
         if script:
             self._known[script] = True
 
@@ -73,7 +77,7 @@ class Places:
     def stack(self, frame: FrameType | None) -> list[FrameType]:
         """The user's frames below `frame`, the outermost first."""
         found: list[FrameType] = []
-        while frame is not None:
+        while frame is not None and frame is not self.floor:
             if self.is_user(frame.f_code.co_filename):
                 found.append(frame)
             frame = frame.f_back
@@ -81,11 +85,21 @@ class Places:
 
     def innermost(self, frame: FrameType | None) -> Place | None:
         """The user's line that is at work in `frame` or below it."""
-        while frame is not None:
+        while frame is not None and frame is not self.floor:
             if self.is_user(frame.f_code.co_filename):
                 return Place(frame.f_code.co_filename, frame.f_lineno or 0)
             frame = frame.f_back
         return None
+
+    def awaits(self, frame: FrameType | None) -> bool:
+        """Whether an event loop is at work: the user's coroutines are not below `frame`, but come back."""
+        while frame is not None and frame is not self.floor:
+            if self.is_user(frame.f_code.co_filename):
+                return False
+            if frame.f_code.co_filename.endswith(EVENTS):
+                return True
+            frame = frame.f_back
+        return False
 
     def tree(self, file: str) -> ast.Module | None:
         """The syntax of a file, or None where there is no source."""
@@ -127,12 +141,19 @@ class _Search:
     found: list[Loop] = field(default_factory=list)
 
     def visit(self, node: ast.AST, code: int) -> None:
+        names: tuple[str, ...]
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             code = min([node.lineno, *(d.lineno for d in node.decorator_list)])
         elif isinstance(node, ast.Lambda):
             code = node.lineno
+        elif isinstance(node, COMPREHENSIONS):
+            inlined = sys.version_info >= (3, 12) and not isinstance(node, ast.GeneratorExp)
+            code = code if inlined else node.lineno
+            names = tuple(
+                n.id for one in node.generators for n in ast.walk(one.target) if isinstance(n, ast.Name)
+            )
+            self.found.append(Loop(self.file, node.lineno, node.end_lineno or node.lineno, code, names))
         elif isinstance(node, ast.For | ast.AsyncFor | ast.While):
-            names: tuple[str, ...]
             if isinstance(node, ast.While):
                 names = tuple(
                     n.target.id

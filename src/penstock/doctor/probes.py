@@ -15,6 +15,7 @@ from penstock.doctor.paths import Paths
 from penstock.doctor.places import Place, Places
 from penstock.doctor.referrers import chain_of
 from penstock.doctor.signals import Look, Signal, Suspect, kept_kind, loaded, made_classes
+from penstock.doctor.verdict import quarters
 
 MOST = 24
 """So many suspects are watched at once."""
@@ -24,7 +25,9 @@ ASKED = 3
 """Of so many types it is asked who keeps them: it takes a while."""
 LONG = 0.4
 """Seconds after which no more is asked: where there are many objects, one answer takes as long."""
-ALWAYS = ("memory.heap", "memory.anonymous", "python.blocks")
+ALWAYS = ("memory.heap", "memory.anonymous")
+LEAST = {"length": 4.0, "buffer": 1024.0, "type": 20.0}
+"""What must come on top for a container, a buffer or a type to be asked after."""
 
 
 WASTE = {
@@ -70,23 +73,28 @@ class Evidence:
         """What signals say themselves of who it is."""
         self.types: dict[str, Kept] = {}
         """Of types that grow: who keeps them."""
+        self._last: dict[str, float] = {}
+        self._at_work: dict[str, dict[Place, list[float]]] = {}
 
     def question(self, book: Book, look: Look, signals: list[Signal]) -> None:
         """Ask, while everything is still there, who keeps what grows."""
-        found = growing(book)
+        found = rising(book, signals)
+        named = {signal.key for signal in signals if signal.kind and not signal.bytes} - {"python.blocks"}
         for signal in signals:
             if signal.suspect is not None and signal.key in found:
                 try:
-                    self.suspects[signal.key] = signal.suspect(self.places)
+                    said = signal.suspect(self.places)
                 except Exception:  # a library of another version
                     continue
+                if said.place is not None or signal.key not in self.suspects:
+                    self.suspects[signal.key] = said
+        if any(key.startswith("length ") or key in named for key in found):
+            return  # it has a name already
         names = [
             key[5:]
             for key in found
-            if key.startswith("type ") and not key.startswith(("type builtins.", "type penstock.doctor."))
+            if key.startswith("type ") and not key.startswith("type penstock.doctor.")
         ]
-        if not any(key.startswith("length ") for key in found):
-            names += [key[5:] for key in found if key.startswith("type builtins.")]
         newest = {f"{type(one).__module__}.{type(one).__qualname__}": one for one in look.objects}
         began = perf_counter()
         for name in sorted(names, key=lambda name: -look.types[name])[:ASKED]:
@@ -97,9 +105,20 @@ class Evidence:
                 chain = chain_of(thing, self.places)
                 self.types[f"type {name}"] = Kept(kept_kind(thing, "") or "python-objects", chain)
 
-    def wanted(self, book: Book) -> bool:
-        """Whether the lines are worth watching: once in any case, then if something grows."""
-        return not self.bursts or bool(growing(book))
+    def moment(self, key: str, value: float, place: Place | None) -> None:
+        """A counter was read, while the user's code was at a line."""
+        rise = value - self._last.get(key, value)
+        self._last[key] = value
+        if rise > 0 and place is not None:
+            self._at_work.setdefault(key, {}).setdefault(place, []).append(rise)
+
+    def at_work(self, key: str) -> dict[Place, list[float]]:
+        """The lines at which a counter was found to have risen: a hint, where no line was seen to do it."""
+        return self._at_work.get(key, {})
+
+    def wanted(self, book: Book, signals: list[Signal]) -> bool:
+        """Whether the lines are worth watching: once in any case, then if something goes on rising."""
+        return not self.bursts or bool(rising(book, signals))
 
     def makers(self) -> dict[CodeType, str]:
         """The code that makes things of the kinds of interest."""
@@ -118,10 +137,11 @@ class Evidence:
         suspects = set(growing(book))
         look = Look()
         found: dict[str, Callable[[FrameType], float | None]] = {}
-        for signal in signals:
-            if signal.quick and (signal.key in suspects or signal.key in ALWAYS):
-                found[signal.key] = lambda _, signal=signal: signal.value(look)  # type: ignore[misc]
         lengths = {key for key in suspects if key.startswith(("length ", "buffer "))}
+        for signal in signals:
+            dear = signal.key == "python.blocks" and lengths
+            if signal.quick and (signal.key in suspects or signal.key in ALWAYS) and not dear:
+                found[signal.key] = lambda _, signal=signal: signal.value(look, line=True)  # type: ignore[misc]
         found.update(self.paths.probes(set(sorted(lengths)[:MOST])))
         return found
 
@@ -150,9 +170,9 @@ class Evidence:
         """Things that are made at every round and dropped again: no leak, but work for nothing."""
         said = []
         for kind, text in WASTE.items():
-            rounds = max(1, self.rounds())
+            rounds = self.rounds()
             for place, count in self.sites(kind).items():
-                if count >= max(3, 0.5 * rounds):
+                if rounds >= ASKED and count >= max(ASKED, 0.5 * rounds):
                     said.append(f"{place}: {text}")
         return said
 
@@ -175,4 +195,17 @@ def growing(book: Book) -> list[str]:
         values = series.values
         if len(values) >= 3 and values[-1] > values[len(values) // 2] >= values[0] and values[-1] > values[0]:
             found.append(key)
+    return found
+
+
+def rising(book: Book, signals: list[Signal]) -> set[str]:
+    """Of those, what goes on rising over the quarters of the time after the warm-up, by what matters."""
+    least = {signal.key: signal.least for signal in signals}
+    found = set()
+    for key in growing(book):
+        values = book.series[key].values
+        levels = quarters(values[len(values) // 5 :])
+        enough = least.get(key, LEAST.get(key.partition(" ")[0], 0.0)) / 4
+        if levels[-1] - levels[0] >= enough and levels == sorted(levels):
+            found.add(key)
     return found

@@ -28,7 +28,7 @@ def chain_of(thing: object, places: Places) -> tuple[str, ...]:
 def _search(thing: object, places: Places) -> tuple[str, ...]:
     level: list[tuple[object, tuple[str, ...]]] = [(thing, (type(thing).__name__,))]
     seen = {id(thing), id(level)}
-    mine = {id(sys._getframe()), id(sys._getframe(1))}
+    frames = {id(sys._getframe()), id(sys._getframe(1))}
     modules = {id(vars(m)): name for name, m in list(sys.modules.items()) if isinstance(m, ModuleType)}
     looked = 0
     fallback: tuple[str, ...] = ()
@@ -40,11 +40,11 @@ def _search(thing: object, places: Places) -> tuple[str, ...]:
                 return fallback
             found = gc.get_referrers(target)
             for one in found[:WIDEST]:
-                if id(one) in seen or id(one) in mine or one is level or one is following or one is found:
+                if id(one) in seen or id(one) in frames or one is level or one is following or one is found:
                     continue
                 if isinstance(one, FrameType) and not places.is_user(one.f_code.co_filename):
                     continue
-                if isinstance(one, tuple) and one and one[0] is target and one in following:
+                if isinstance(one, tuple) and any(one is mine for mine in (*level, *following)):
                     continue
                 seen.add(id(one))
                 end = _end(one, target, modules, places)

@@ -11,6 +11,7 @@ from pathlib import Path
 from penstock.doctor.diagnose import diagnose
 from penstock.doctor.findings import CLEAN, UNCLEAR, Diagnosis
 from penstock.doctor.watching import StopEarly, Watching
+from penstock.doctor.workers import Workers
 from penstock.errors import PenstockError
 
 INTERRUPTED = 130
@@ -22,6 +23,7 @@ def examine(script: str, arguments: Sequence[str] = (), steps: int | None = None
     if not path.is_file():
         raise PenstockError(f"Expected a Python script, got {script!r}: there is no such file.")
     watching = Watching(script=script, steps=steps)
+    workers = Workers(watching)
     argv, first = sys.argv, sys.path[0]
     sys.argv = [script, *arguments]
     sys.path[0] = str(path.resolve().parent)
@@ -32,6 +34,7 @@ def examine(script: str, arguments: Sequence[str] = (), steps: int | None = None
         watching.stop()
         sys.argv, sys.path[0] = argv, first
     said = diagnose(watching)
+    workers.end(said)
     said.script_status = status
     if status not in (0, INTERRUPTED) and said.status == CLEAN:
         said.status = UNCLEAR

@@ -6,13 +6,19 @@ import sys
 from array import array
 from collections import deque
 from functools import _lru_cache_wrapper
+from gc import get_referents, is_tracked
 from io import BytesIO, StringIO
+from mmap import mmap
+from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
 from penstock.doctor.walk import TEXT
 
 CONTAINERS = (list, dict, set, frozenset, deque)
 SCALARS = (int, float, bool, complex, type(None))
+ELSEWHERE = (type, ModuleType, CodeType, FrameType, dict)
+VIEW = 100
+"""About the bytes of an array without those of its items."""
 DEEP = 4
 SAMPLED = 8
 
@@ -49,9 +55,11 @@ def buffer_of(thing: object) -> int | None:
 
 
 def array_bytes(thing: object) -> int | None:
-    """The bytes of a NumPy array, a tensor or a JAX array; None for anything else."""
+    """The bytes of a NumPy array, a tensor, a JAX array or a map; None for anything else."""
     root = type(thing).__module__.partition(".")[0]
     try:
+        if root == "mmap":
+            return len(thing) if isinstance(thing, mmap) and not thing.closed else None
         if root == "numpy":
             if not hasattr(thing, "nbytes"):
                 return None
@@ -61,7 +69,7 @@ def array_bytes(thing: object) -> int | None:
         if root == "torch":
             storage = getattr(thing, "untyped_storage", None)
             return int(storage().nbytes()) if storage is not None and not isinstance(thing, type) else None
-        if root in ("tensorflow", "jaxlib", "jax"):
+        if root in ("tensorflow", "jaxlib", "jax") and type(thing).__name__ != "SymbolicTensor":
             return _by_shape(thing)
         if root == "pandas":
             return int(thing.memory_usage(index=False).sum())  # type: ignore[attr-defined]
@@ -87,9 +95,14 @@ def deep_bytes(thing: object, depth: int = DEEP, seen: set[int] | None = None) -
     if id(thing) in seen or isinstance(thing, type):
         return 0
     seen.add(id(thing))
+    owner = getattr(thing, "base", None) if type(thing).__module__ == "numpy" else None
+    if owner is not None:
+        if id(owner) in seen:
+            return VIEW
+        seen.add(id(owner))
     held = array_bytes(thing)
     try:
-        size = sys.getsizeof(thing) if held is None else 100 + held
+        size = sys.getsizeof(thing) if held is None else VIEW + held
     except Exception:
         size = 64
     if depth == 0 or held is not None or isinstance(thing, TEXT):
@@ -102,10 +115,16 @@ def deep_bytes(thing: object, depth: int = DEEP, seen: set[int] | None = None) -
     elif isinstance(thing, list | tuple | set | frozenset | deque):
         count = len(thing)
         members = [value for _, value in zip(range(SAMPLED), thing, strict=False)]
+    elif isinstance(thing, FunctionType):
+        members = [*(thing.__closure__ or ()), *(thing.__defaults__ or ())][:SAMPLED]
+        count = len(members)
     else:
         inside = getattr(thing, "__dict__", None)
         if isinstance(inside, dict):
             count, members = len(inside), list(inside.values())[:SAMPLED]
             size += sys.getsizeof(inside)
+        elif is_tracked(thing):  # a generator, a task, a cell: what it refers to, but not where it was made
+            members = [one for one in get_referents(thing) if not isinstance(one, ELSEWHERE)][:SAMPLED]
+            count = len(members)
     inner = sum(deep_bytes(one, depth - 1, seen) for one in members)
     return size + (inner * count // len(members) if members else 0)

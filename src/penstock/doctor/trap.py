@@ -8,9 +8,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from time import perf_counter
 from types import FrameType
+from typing import Any
 
 from penstock.doctor.places import Places
+
+LONG = 0.5
+"""So many seconds it is waited for code that is entered."""
 
 
 class Trap:
@@ -21,29 +26,51 @@ class Trap:
         self._places = places
         self._reached = reached
         self._frame: FrameType | None = None
+        self._loops = False
+        self._until = 0.0
 
-    def set(self, frame: FrameType | None) -> None:
-        """Wait for the innermost frame of the user's that is below `frame`."""
-        while frame is not None and not self._places.is_user(frame.f_code.co_filename):
-            frame = frame.f_back
-        if frame is None or sys.gettrace() is not None:
+    def set(self, frame: FrameType | None, wait: bool = False) -> None:
+        """Wait for the innermost frame of the user's that is below `frame`, or else, if asked, for one."""
+        if sys.gettrace() is not None:
             return
-        self.waits, self._frame = True, frame
-        frame.f_trace = self._line
-        sys.settrace(_ignore)
+        while frame is not None and not self._places.is_user(frame.f_code.co_filename):
+            frame = None if frame is self._places.floor else frame.f_back
+        if frame is not None:
+            self.waits, self._frame = True, frame
+            frame.f_trace = self._line
+            sys.settrace(_ignore)
+        elif wait:
+            self.wait()
+
+    def wait(self, loops: bool = False) -> None:
+        """Wait until code of the user's is entered, or goes on after an `await`; if asked, in a loop."""
+        if sys.gettrace() is None:
+            self.waits, self._loops, self._until = True, loops, perf_counter() + LONG
+            sys.settrace(self._enter)
 
     def free(self) -> bool:
         """Whether nobody but this trap traces."""
-        return sys.gettrace() in (None, _ignore)
+        return sys.gettrace() in (None, _ignore, self._enter)
 
     def clear(self) -> None:
         """Wait no longer."""
         if self._frame is not None:
             self._frame.f_trace = None
             self._frame = None
-        if sys.gettrace() is _ignore:
+        if self.waits and self.free():
             sys.settrace(None)
         self.waits = False
+
+    def _enter(self, frame: FrameType, event: str, _: object) -> Any:
+        """Code of the user's begins: its first line is the one that was waited for."""
+        mine = event == "call" and self._places.is_user(frame.f_code.co_filename)
+        if not mine or (self._loops and not self._places.loops(frame)):
+            if perf_counter() > self._until:
+                self.clear()
+            return None
+        self._frame = frame
+        sys.settrace(_ignore)
+        return self._line
 
     def _line(self, frame: FrameType, event: str, _: object) -> None:
         if event in ("line", "return"):

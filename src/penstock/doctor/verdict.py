@@ -13,6 +13,8 @@ from statistics import median
 
 WARM_UP = 0.2
 """The first part of the watch that is left out of every test."""
+EARLY = 0.4
+"""Of a short run with few moments after that, this part of the moments is left out instead."""
 BINS = 40
 FEWEST = 8
 """With fewer moments after the warm-up nothing is said."""
@@ -60,12 +62,14 @@ def judge(xs: Sequence[float], ys: Sequence[float], least: float) -> Judged:
         return Judged(None, "too short")
     start = xs[0] + WARM_UP * (xs[-1] - xs[0])
     late = [(x, y) for x, y in zip(xs, ys, strict=True) if x >= start]
+    if len(late) < FEWEST:  # a short run, of which most samples came early
+        late = list(zip(xs, ys, strict=True))[int(EARLY * len(xs)) :]
     if len(late) < FEWEST:
         return Judged(None, "too short")
     bx, by = binned([x for x, _ in late], [y for _, y in late])
     if len(bx) < FEWEST:
         return Judged(None, "too short")
-    levels = _levels(by)
+    levels = quarters(by)
     gained = levels[-1] - levels[0]
     if gained < least:
         return Judged(None, "flat")
@@ -124,7 +128,7 @@ def theil_sen(xs: Sequence[float], ys: Sequence[float]) -> tuple[float, float, f
     return median(slopes), slopes[low], slopes[high]
 
 
-def _levels(ys: Sequence[float]) -> list[float]:
+def quarters(ys: Sequence[float]) -> list[float]:
     """The median of each window."""
     size = len(ys) / WINDOWS
     return [median(ys[int(i * size) : max(int(i * size) + 1, int((i + 1) * size))]) for i in range(WINDOWS)]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections import deque
-from collections.abc import Iterable, Iterator
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import _lru_cache_wrapper, lru_cache
 from gc import get_referents, is_tracked
@@ -21,11 +21,14 @@ from types import (
     ModuleType,
 )
 from typing import Any, cast
+from weakref import ReferenceType, ref
 
 from penstock.doctor.places import Places, names_of
 
 MOST = 1500
 """How many objects a walk looks at; those close to the user's names come first."""
+MET = 3
+"""Of each class of the user's so many objects are looked at though no name leads to them."""
 DEEPEST = 9
 FOREIGN = 4
 """So many levels are gone down inside of a library's object."""
@@ -78,26 +81,69 @@ class World:
         self.places = places
         self._modules: list[tuple[str, ModuleType]] = []
         self._known = 0
+        self.threads = False
+        """Whether code of the user's was seen at work in another thread."""
         self._classes: dict[str, bool] = {}
+        self._met: dict[str, list[ReferenceType[object]]] = {}
+        """Some objects of each class of the user's: a library may be all that refers to them."""
 
     def roots(self) -> Iterator[Node]:
         """The names in the user's modules and in the functions at work, in every thread."""
         for name, module in self.user_modules():
             at = getattr(module, "__file__", None) or _first_file(vars(module))
             for label, value in list(vars(module).items()):
-                if not label.startswith("__") and type(value) not in CLOSED:
+                if not label.startswith("__") and self.open(value):
                     yield Node(value, hash((name, label)), None, label, 0, 0, "", at)
         me = threading.get_ident()
         for thread, frame in list(sys._current_frames().items()):
             inner = sys._getframe() if thread == me else frame
             for one in self.places.stack(inner):
                 code = one.f_code
+                self.threads = self.threads or thread != me
                 if code.co_name == "<module>":
                     continue
                 for label, value in names_of(one).items():
-                    if type(value) not in CLOSED:
+                    if self.open(value) and not (label == "self" and self._is_met(value)):
                         key = hash((code.co_filename, code.co_firstlineno, label))
                         yield Node(value, key, None, label, 0, 0, code.co_name, code.co_filename)
+
+    def meet(self, objects: Sequence[object], counts: Counter[str]) -> None:
+        """Take note of objects of the user's classes, of which none is known that is still there."""
+        wanted = {
+            name
+            for name in counts
+            if self.of_user_module(name.rpartition(".")[0])
+            and not any(one() is not None for one in self._met.get(name, ()))
+        }
+        if not wanted:
+            return
+        found: dict[type, list[ReferenceType[object]] | None] = {}
+        for one in objects:
+            kind = type(one)
+            if kind not in found:
+                name = f"{kind.__module__}.{kind.__qualname__}"
+                found[kind] = [] if name in wanted and kind.__weakrefoffset__ else None
+            known = found[kind]
+            if known is not None and len(known) < MET:
+                known.append(ref(one))
+        self._met |= {
+            f"{kind.__module__}.{kind.__qualname__}": known for kind, known in found.items() if known
+        }
+
+    def _is_met(self, thing: object) -> bool:
+        """Whether it is met anyway, in every sample and not only while one of its methods is at work."""
+        kind = type(thing)
+        known = self._met.get(f"{kind.__module__}.{kind.__qualname__}", ())
+        return any(one() is thing for one in known)
+
+    def objects(self) -> Iterator[Node]:
+        """Those that are still there."""
+        for name, known in self._met.items():
+            file = getattr(sys.modules.get(name.partition(".")[0]), "__file__", None) or ""
+            for number, one in enumerate(known):
+                thing = one()
+                if thing is not None:
+                    yield Node(thing, hash((name, number)), None, name.rpartition(".")[2], 0, 0, "", file)
 
     def user_modules(self) -> list[tuple[str, ModuleType]]:
         """The user's modules, looked for again only where one was imported."""
@@ -119,7 +165,12 @@ class World:
         queue = deque(self.roots())
         seen = {id(queue)}
         left = most
-        while queue and left > 0:
+        rest = self.objects()
+        while left > 0:
+            if not queue and (more := next(rest, None)) is not None:
+                queue.append(more)  # what no name leads to
+            if not queue:
+                break
             node = queue.popleft()
             if id(node.thing) in seen:
                 continue
@@ -137,8 +188,17 @@ class World:
         return (
             Node(thing, hash((key, label)), node, label, depth, foreign)
             for label, thing in self.members(node.thing)
-            if type(thing) not in CLOSED
+            if self.open(thing)
         )
+
+    def open(self, thing: object) -> bool:
+        """Whether it is worth a look: no module, and no function or class of a library's."""
+        kind = type(thing)
+        if kind in CLOSED or issubclass(kind, ModuleType):
+            return False
+        if kind is FunctionType:
+            return self.places.is_user(cast(FunctionType, thing).__code__.co_filename)
+        return not issubclass(kind, type) or self.of_user(cast(type, thing))
 
     def members(self, thing: object) -> Iterator[tuple[str, object]]:
         """What an object refers to, each with what it is called there."""

@@ -9,6 +9,7 @@ from penstock.doctor.findings import Diagnosis
 from penstock.doctor.page import page
 from penstock.doctor.text import show
 from penstock.doctor.watching import Watching
+from penstock.doctor.workers import Workers
 
 
 class Watch:
@@ -25,10 +26,12 @@ class Watch:
 
     def __init__(self) -> None:
         self._watching: Watching | None = None
+        self._workers: Workers | None = None
         self._diagnosis: Diagnosis | None = None
 
     def __enter__(self) -> Watch:
         self._watching = Watching()
+        self._workers = Workers(self._watching)
         self._watching.start()
         return self
 
@@ -38,10 +41,11 @@ class Watch:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        assert self._watching is not None
+        assert self._watching is not None and self._workers is not None
         self._watching.stop()
         self._diagnosis = diagnose(self._watching)
-        self._watching = None
+        self._workers.end(self._diagnosis)
+        self._watching = self._workers = None
 
     @property
     def diagnosis(self) -> Diagnosis:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import sys
 import threading
 from collections.abc import Callable
@@ -14,9 +15,10 @@ from penstock.doctor import steps as step_sources
 from penstock.doctor.book import Book
 from penstock.doctor.burst import Burst
 from penstock.doctor.census import Census
+from penstock.doctor.clock import Clock
 from penstock.doctor.pace import Pace
 from penstock.doctor.paths import Paths
-from penstock.doctor.places import Loop, Places, names_of
+from penstock.doctor.places import Loop, Place, Places, names_of
 from penstock.doctor.probes import Evidence
 from penstock.doctor.signals import Look, signals
 from penstock.doctor.trap import Trap
@@ -35,8 +37,11 @@ class StopEarly(BaseException):
 class Watching:
     """One watch, from `start` to `stop`."""
 
-    def __init__(self, script: str | None = None, steps: int | None = None) -> None:
-        self.places = Places(script)
+    def __init__(
+        self, script: str | None = None, steps: int | None = None, floor: FrameType | None = None
+    ) -> None:
+        self.script = script
+        self.places = Places(script, floor)
         self.book = Book()
         self.paths = Paths(self.places, self.book)
         self.evidence = Evidence(self.places, self.paths)
@@ -47,8 +52,12 @@ class Watching:
         self.loop_began: float | None = None
         self.trouble = ""
         """What went wrong in a sample, if anything did."""
+        self.on_sample: Callable[[], None] | None = None
+        """Whom to call after a sample."""
+        self._worker = floor is not None
         self._most = steps
         self._census = Census()
+        self._clock = Clock()
         self._signals = signals()
         self._undo: dict[str, Callable[[], None]] = {}
         self._loop_counts: dict[str, tuple[float, float]] = {}
@@ -89,6 +98,15 @@ class Watching:
         self._census.end()
         self.ended = perf_counter()
 
+    def leave(self) -> None:
+        """This is a child of the process that is watched: the watch goes on in the parent alone."""
+        self._most, self.pace.due = None, float("inf")
+        self.on_sample = None
+        if self._burst is not None:
+            self._burst.stop()
+            self.pace.due = float("inf")
+        self._trap.clear()
+
     # Steps
 
     def _attach(self) -> None:
@@ -125,7 +143,7 @@ class Watching:
     # The clock
 
     def _time(self) -> None:
-        while not self._over.wait(self.pace.tick()):
+        while not self._sleep():
             now = perf_counter()
             if self._enough and self._on_main:
                 if not self._busy and not self._posted and now > self._ask_at:
@@ -151,21 +169,40 @@ class Watching:
             else:
                 self.sample(sys._current_frames().get(self._thread))
 
+    def _sleep(self) -> bool:
+        """Wait until the next sample is due; whether the watch is over."""
+        pause = self.pace.tick()
+        self._clock.sleeps()
+        over = self._over.wait(pause)
+        self._clock.wakes(pause)
+        return over
+
     def _pending(self, _: Any) -> int:
         try:
-            self._posted = False
             frame: FrameType | None = sys._getframe(1)
             if self._over.is_set() or frame is None:
                 return 0
             if self.places.is_user(frame.f_code.co_filename):
                 self._by_clock(frame)
+            elif self.places.awaits(frame):
+                self._trap.wait(loops=True)
+            elif self._leader is not None or self._worker or self._in_a_loop(frame):
+                self._trap.set(frame, wait=self._worker)
             else:
-                self._trap.set(frame)
+                self._attach()
+                self.pace.idle(perf_counter())
         except StopEarly:  # it has come in here, and is to end the script
             self._most = 1
         except Exception as error:  # the script goes on
             self.trouble = f"{type(error).__name__}: {error}"
+        finally:
+            self._posted = (
+                False  # not before: with one more waiting, Python 3.11 hangs where lines are followed
+            )
         return 0
+
+    def _in_a_loop(self, frame: FrameType) -> bool:
+        return any(map(self.places.loops, self.places.stack(frame)))
 
     def _by_clock(self, frame: FrameType) -> None:
         if self._over.is_set():
@@ -193,39 +230,46 @@ class Watching:
             self._attach()
             stack = self.places.stack(frame)
             loops = [(one, loop) for one in stack for loop in self.places.loops(one)]
-            if (not loops and self._leader is None) or any(one.f_lineno is None for one in stack):
+            at_work = bool(loops) or self._leader is not None or self._worker
+            if not at_work or any(one.f_lineno is None for one in stack):
                 self.pace.idle(began)
                 return
             first = self.loop_began is None
             if first:
-                self._census.begin()
+                self._census.begin(self.paths.world.meet)
                 self.loop_began = perf_counter()
             where = f"{loops[0][1].file}:{loops[0][1].line}" if loops else _line_of(stack)
-            look = self._count(where, loops)
+            where = "a worker" if self._worker else where
+            look = self._count(where, loops, self.places.innermost(frame))
             if first:  # it has a beginning to pay for, which says nothing of those after it
                 began, work = perf_counter(), thread_time()
-            self.pace.spent(began, perf_counter(), thread_time() - work)
+            self.pace.sampled(began, perf_counter(), thread_time() - work)
             if self.book.thin():
                 self.pace.slower()
             self._perhaps_burst(frame, loops, look)
+            if self.on_sample is not None:
+                self.on_sample()
         except Exception as error:  # whatever goes wrong in here, the script goes on
             self.trouble = f"{type(error).__name__}: {error}"
         finally:
             self._busy = False
 
-    def _count(self, where: str, loops: list[tuple[FrameType, Loop]]) -> Look | None:
+    def _count(self, where: str, loops: list[tuple[FrameType, Loop]], place: Place | None) -> Look | None:
         steps: dict[str, float] = {name: float(count) for name, count in self.counts.items() if count}
         steps.update(self._loop_steps(loops))
         look = self._census.look() if self._census.due() else None
         book = self.book
-        book.open(perf_counter() - self.began, where, steps)
+        book.open(self._clock.now() - self.began, where, steps)
         for signal in self._signals:
             if look is not None or not signal.objects:
                 value = signal.value(look or Look())
                 if value is not None:
                     book.put(signal.key, value)
+                    self.evidence.moment(signal.key, value, place)
         for name, count in look.types.items() if look is not None else ():
             book.follow(f"type {name}", count)
+        if look is not None:
+            self.paths.world.meet(look.objects, look.types)
         self.paths.read()
         book.close(keep="" if look is not None else "type ")
         return look
@@ -249,20 +293,26 @@ class Watching:
     def _perhaps_burst(
         self, frame: FrameType | None, loops: list[tuple[FrameType, Loop]], look: Look | None
     ) -> None:
-        if look is None or not self._on_main or not self._trap.free() or not self.pace.burst_now():
+        began = thread_time()
+        now = perf_counter()
+        if look is None or not self._on_main or not self._trap.free() or not self.pace.burst_now(now):
             return
-        if not self.evidence.wanted(self.book):
+        if not self.evidence.wanted(self.book, self._signals):
+            self.pace.burst_took(thread_time() - began, now)
             return
-        began = perf_counter()
+        frozen = gc.get_freeze_count()
         self.evidence.question(self.book, look, self._signals)
+        if gc.get_freeze_count() != frozen:
+            self._census.set_aside(look)
+        probes = self.evidence.probes(self.book, self._signals)
+        asked = thread_time() - began
 
         def done(burst: Burst) -> None:
             self._burst = None
             self.evidence.add(burst)
-            self.pace.burst_took(began, perf_counter())
+            self.pace.burst_took(asked + burst.cost, perf_counter())
 
-        probes = self.evidence.probes(self.book, self._signals)
-        self._burst = Burst(self.places, loops[0][1] if loops else None, probes, self.evidence.makers(), done)
+        self._burst = Burst(self.places, [loop for _, loop in loops], probes, self.evidence.makers(), done)
         self._burst.start(frame)
 
 

@@ -61,13 +61,19 @@ class Signal:
     quick: bool = False
     """Whether it may be read at every line, to see which line makes it grow."""
     suspect: Callable[[Places], Suspect] | None = None
+    within: str = ""
+    """The counter that must grow with it: what this one counts was asked for there."""
+    idle: str = ""
+    """The counter of that part of it that nobody uses."""
+    at_line: Callable[[Look], float | None] | None = None
+    """What to read at a line, where others can make it grow too: only what is this process's own."""
 
-    def value(self, look: Look) -> float | None:
-        """What it counts now; None where there is nothing to count."""
+    def value(self, look: Look, line: bool = False) -> float | None:
+        """What it counts now, at a step or at a line; None where there is nothing to count."""
         if self.needs and not loaded(self.needs):
             return None
         try:
-            return self.read(look)
+            return self.at_line(look) if line and self.at_line is not None else self.read(look)
         except Exception:  # a library of another version: the others go on
             return None
 

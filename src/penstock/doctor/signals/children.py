@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,10 +11,10 @@ from penstock.doctor.signals import Look, Signal
 
 
 def pids() -> Iterator[int]:
-    """This process's children."""
-    for task in Path("/proc/self/task").iterdir():
+    """This process's children: those that a thread of Python's has forked."""
+    for thread in threading.enumerate():
         try:
-            yield from map(int, (task / "children").read_text().split())
+            yield from map(int, Path(f"/proc/self/task/{thread.native_id}/children").read_text().split())
         except OSError:
             continue  # the thread has ended
 

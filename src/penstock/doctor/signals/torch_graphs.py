@@ -6,15 +6,30 @@ import sys
 from collections.abc import Iterator
 from types import FrameType
 from typing import Any
+from weakref import WeakSet
 
 from penstock.doctor.places import Places, names_of
 from penstock.doctor.signals import Look, Signal, Suspect
-from penstock.doctor.source import growing_lines, name_in
+from penstock.doctor.source import growing_lines
 
-DEEPEST = 2000
-"""So many nodes are counted at a time."""
+DEEPEST = 10_000
+"""Longer histories are not followed: torch lets go of nodes that Python has seen one inside of the other, and
+the stack would overflow. By then it is seen whether they become longer."""
 MARK = "penstock.depth"
 """What a node is told: how many there are from it on."""
+
+
+class Mark:
+    """How long the history is from a node on; it goes with the node."""
+
+    __slots__ = ("__weakref__", "depth")
+
+    def __init__(self, depth: int) -> None:
+        self.depth = depth
+
+
+_TOO_LONG: WeakSet[Mark] = WeakSet()
+"""Histories that are no longer followed, for as long as they are there."""
 
 
 def kept(thing: object, where: str) -> str | None:
@@ -29,41 +44,48 @@ def kept(thing: object, where: str) -> str | None:
 def depth(look: Look) -> float | None:
     """The length of the longest history among tensors that have come since the watch began."""
     kind = getattr(sys.modules["torch"], "Tensor", None)
-    if kind is None:
+    longest, seen = 0, set[int]()
+    if kind is None or _TOO_LONG:
         return None
-    longest = 0
-    seen: set[int] = set()
     for one in look.objects:
         history = getattr(one, "grad_fn", None) if type(one) is kind else None
         if history is not None:
             longest = max(longest, _depth(history, seen))
-            if len(seen) > DEEPEST:
+            if longest >= DEEPEST or len(seen) > DEEPEST:
                 break
-    return float(longest)
+    return None if longest >= DEEPEST else float(longest)
 
 
 def longest(places: Places) -> Suspect:
     """The variable with the longest history, and the line that makes it longer."""
-    found = max(_tensors(places), key=lambda one: _depth(one[0].grad_fn, set()), default=None)
-    if found is None:
-        return Suspect()
-    _, name, frame = found
-    lines = growing_lines(places, frame.f_code.co_filename, name_in((name,)))
-    loops = places.loops(frame)
-    inside = [line for line in lines if any(loop.line <= line.line <= loop.end for loop in loops)]
-    place = next(reversed(inside or lines), None)
-    return Suspect(place, (f"`{name}`",), f"`{name}`, a tensor whose history becomes longer and longer")
+    best, most = Suspect(), (False, 0)
+    for tensor, name, file, frame in _tensors(places):
+        lines = growing_lines(places, file, name.rpartition(".")[2])
+        loops = places.loops(frame)
+        inside = [
+            line
+            for line in lines
+            if any(loop.line <= line.line <= loop.end and loop.file == file for loop in loops)
+        ]
+        length = (bool(lines), 0) if _TOO_LONG else (True, _depth(tensor.grad_fn, set()))
+        if length > most:
+            place = next(reversed(inside or lines), None)
+            said = f"`{name}`, a tensor whose history becomes longer and longer"
+            best, most = Suspect(place, (f"`{name}`",), said), length
+    return best
 
 
-def _tensors(places: Places) -> Iterator[tuple[Any, str, FrameType]]:
+def _tensors(places: Places) -> Iterator[tuple[Any, str, str, FrameType]]:
     """What the user's functions at work have by name, themselves or as attributes."""
     kind = sys.modules["torch"].Tensor
     for frame in places.stack(sys._getframe()):
         for name, value in names_of(frame).items():
-            inside = getattr(value, "__dict__", {}).items() if places.is_user(_file_of(type(value))) else ()
-            for label, one in [(name, value), *((f"{name}.{key}", one) for key, one in inside)]:
+            if isinstance(value, kind) and value.grad_fn is not None:
+                yield value, name, frame.f_code.co_filename, frame
+            file = _file_of(type(value))
+            for key, one in getattr(value, "__dict__", {}).items() if places.is_user(file) else ():
                 if isinstance(one, kind) and one.grad_fn is not None:
-                    yield one, label, frame
+                    yield one, f"{name}.{key}", file, frame
 
 
 def _file_of(kind: type) -> str:
@@ -76,7 +98,7 @@ def _depth(node: Any, seen: set[int]) -> int:
     while node is not None and steps < DEEPEST:
         known = node.metadata.get(MARK)
         if known is not None:
-            steps += known
+            steps += known.depth
             break
         if id(node) in seen and steps == 0:
             return 0
@@ -84,7 +106,9 @@ def _depth(node: Any, seen: set[int]) -> int:
         steps += 1
         following = [one for one, _ in node.next_functions if one is not None]
         node = max(following, key=_width) if following else None
-    first.metadata[MARK] = steps
+    mark = first.metadata[MARK] = Mark(steps)
+    if steps >= DEEPEST:
+        _TOO_LONG.add(mark)
     return steps
 
 

@@ -11,6 +11,6 @@ def score(v):
 
 
 total = 0.0
-for i in range(3000):
+for i in range(30000):
     total += float(score(np.ones(16 * (1 + i % 5), np.float32)))
 print(total)

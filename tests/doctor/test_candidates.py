@@ -1,0 +1,80 @@
+"""What counts as growth, and what only looks like it."""
+
+from __future__ import annotations
+
+import os
+from multiprocessing.shared_memory import SharedMemory
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from penstock.doctor.book import Book
+from penstock.doctor.candidates import candidates
+from penstock.doctor.signals import Look, signals
+from penstock.doctor.signals.shared_memory import own_segments
+
+MIB = 1 << 20
+
+
+def found(anonymous: list[float], asked: list[float], free: list[float] | None = None) -> list[str]:
+    """The counters that grow, of a watch with such resident memory."""
+    book = Book()
+    for moment, (used, all_of_it) in enumerate(zip(anonymous, asked, strict=True)):
+        book.open(moment, "train.py:3", {})
+        book.put("memory.anonymous", used)
+        book.put("memory.asked", all_of_it)
+        book.put("memory.heap_free", free[moment] if free else 0.0)
+        book.close()
+    watching: Any = SimpleNamespace(book=book, _signals=signals())
+    return [one.key for one in candidates(watching, [("train.py:3", range(len(book)))])]
+
+
+def test_given_an_array_that_is_filled_bit_by_bit_then_it_is_no_growth() -> None:
+    assert found([(100 + i) * MIB for i in range(60)], [900.0 * MIB] * 60) == []
+
+
+def test_given_memory_that_is_asked_for_and_used_then_it_is_growth() -> None:
+    grown = [(100.0 + 20 * i) * MIB for i in range(60)]
+    assert found(grown, [900 * MIB + used for used in grown]) == ["memory.anonymous"]
+
+
+def test_given_memory_that_the_allocator_keeps_free_then_it_is_no_growth() -> None:
+    grown = [(100.0 + 20 * i) * MIB for i in range(60)]
+    assert found(grown, grown, free=[18.0 * i * MIB for i in range(60)]) == []
+
+
+def test_given_data_that_is_loaded_first_and_then_used_then_it_is_no_growth() -> None:
+    book = Book()
+    for moment in range(40):  # many samples while it is loaded, and few in the loop after it
+        book.open(moment, "train.py:3", {})
+        book.put("process.threads", 10 + moment)
+        book.close()
+    watching: Any = SimpleNamespace(book=book, _signals=signals())
+    loading = [("train.py:3", range(40))]
+    assert [one.key for one in candidates(watching, loading)] == ["process.threads"]
+    for moment in range(40, 60, 5):
+        book.open(moment, "train.py:9", {})
+        book.put("process.threads", 50)
+        book.close()
+    assert list(candidates(watching, loading)) == []
+
+
+@pytest.mark.skipif(not os.access("/dev/shm", os.W_OK), reason="needs shared memory")
+def test_given_segments_of_others_then_only_those_of_this_process_are_counted_at_a_line(
+    tmp_path: Path,
+) -> None:
+    before = own_segments(Look())
+    other = Path("/dev/shm") / f"of-another-{tmp_path.name}-{os.getpid()}"
+    other.write_bytes(b"x")
+    try:
+        assert own_segments(Look()) == before
+        one = SharedMemory(create=True, size=4096)
+        assert own_segments(Look()) == before + 1
+        one.close()
+        assert own_segments(Look()) == before + 1  # it is there until it is unlinked
+        one.unlink()
+        assert own_segments(Look()) == before
+    finally:
+        other.unlink()

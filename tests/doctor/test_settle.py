@@ -1,0 +1,60 @@
+"""What is one and the same leak is told once."""
+
+from __future__ import annotations
+
+from penstock.doctor.diagnose import settle
+from penstock.doctor.findings import Axis, Finding
+from penstock.doctor.places import Place
+from penstock.doctor.remedies import remedies
+from penstock.doctor.verdict import Growth
+
+AXIS = Axis("steps", "a step", (0.0, 1.0))
+
+
+def finding(kind: str, tier: int, slope: float, line: int | None = None, **more: object) -> Finding:
+    place = None if line is None else Place("train.py", line)
+    growth = Growth(slope, slope, slope, 100 * slope)
+    return Finding(remedies()[kind], kind, "", AXIS, growth, tier, place, **more)  # type: ignore[arg-type]
+
+
+def kinds(findings: list[Finding]) -> list[tuple[str, int | None]]:
+    return [(one.kind, one.place.line if one.place else None) for one in findings]
+
+
+def test_given_arrays_and_the_container_that_keeps_them_then_it_is_one_and_the_line_is_the_containers() -> (
+    None
+):
+    made = finding("jax-arrays", 2, 1.0, line=17)
+    kept = finding("jax-arrays", 3, 1.0, line=18, exact=True, bytes_each=1e6)
+    assert kinds(settle([made, kept])) == [("jax-arrays", 18)]
+
+
+def test_given_models_and_the_functions_that_each_has_then_the_models_are_told() -> None:
+    functions = finding("tf-retracing", 2, 8.0)
+    models = finding("keras-models", 2, 2.0, line=5)
+    assert kinds(settle([functions, models])) == [("keras-models", 5)]
+
+
+def test_given_memory_that_fills_a_container_with_a_bound_then_nothing_is_told() -> None:
+    full = finding("growing-container", 3, 1.0, line=4, bytes_each=400.0)
+    memory = finding("native-memory", 5, 390.0, line=9, bytes_each=390.0)
+    objects = finding("python-objects", 4, 3.0, line=9)
+    assert settle([memory, objects], [full]) == []
+
+
+def test_given_memory_that_grows_faster_than_the_container_with_a_bound_then_it_is_told() -> None:
+    full = finding("growing-container", 3, 1.0, line=4, bytes_each=400.0)
+    memory = finding("native-memory", 5, 40_000.0, line=9, bytes_each=40_000.0)
+    assert kinds(settle([memory], [full])) == [("native-memory", 9)]
+
+
+def test_given_two_leaks_then_both_are_told() -> None:
+    files = finding("file-descriptors", 1, 1.0, line=3)
+    cache = finding("growing-container", 3, 7.0, line=8, exact=True, bytes_each=1e5)
+    assert kinds(settle([files, cache])) == [("file-descriptors", 3), ("growing-container", 8)]
+
+
+def test_given_a_list_inside_of_a_librarys_object_then_its_line_is_not_the_one() -> None:
+    grown = finding("tf-graph", 2, 1.0, line=24)
+    inside = finding("tf-graph", 3, 1.0, line=11, inside=True)
+    assert kinds(settle([grown, inside])) == [("tf-graph", 24)]

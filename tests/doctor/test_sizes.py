@@ -1,0 +1,56 @@
+"""How many bytes one more member of a container costs."""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Iterator
+
+import numpy as np
+
+from penstock.doctor.paths import _bytes_each
+from penstock.doctor.sizes import VIEW, array_bytes
+
+
+def test_given_views_of_one_array_then_each_costs_no_more_than_a_view() -> None:
+    whole = np.zeros((1000, 1000))
+    assert _bytes_each([whole[i] for i in range(20)]) <= VIEW + 8
+
+
+def test_given_views_of_arrays_of_their_own_then_each_costs_its_array() -> None:
+    assert _bytes_each([np.zeros(10_000)[:10] for _ in range(20)]) >= 80_000
+
+
+def test_given_views_of_blocks_that_come_one_after_another_then_the_blocks_count() -> None:
+    blocks = [np.zeros((4, 1000)) for _ in range(8)]
+    assert _bytes_each([block[i] for block in blocks for i in range(4)]) >= 8_000
+
+
+def test_given_one_array_that_is_kept_again_and_again_then_it_costs_nothing_more() -> None:
+    whole = np.zeros(10_000)
+    assert _bytes_each([whole] * 20) <= 16
+
+
+def test_given_a_map_then_its_bytes_count() -> None:
+    with mmap.mmap(-1, 1 << 16) as one:
+        assert array_bytes(one) == 1 << 16
+    assert array_bytes(one) is None
+
+
+def rows() -> Iterator[float]:
+    data = np.ones(10_000)
+    yield from data
+
+
+def test_given_generators_that_wait_then_what_they_hold_counts() -> None:
+    waiting = [rows() for _ in range(20)]
+    for one in waiting:
+        next(one)
+    assert _bytes_each(waiting) >= 80_000
+
+
+def test_given_functions_then_what_they_close_over_counts_and_their_module_does_not() -> None:
+    def made() -> object:
+        data = np.ones(10_000)
+        return lambda: data
+
+    assert 80_000 <= _bytes_each([made() for _ in range(20)]) < 90_000

@@ -1,0 +1,55 @@
+"""What a walk from the user's names looks at, and what it leaves alone."""
+
+from __future__ import annotations
+
+import ast
+import json
+import sys
+from collections import Counter
+from types import ModuleType
+
+import pytest
+
+from penstock.doctor.places import Places
+from penstock.doctor.walk import World
+
+
+class Lazy(ModuleType):
+    """A module that loads on demand, as TensorFlow's is."""
+
+
+class Callback:
+    """An object of the user's that only a library refers to."""
+
+    def __init__(self) -> None:
+        self.seen = ["of a callback"]
+
+
+def world() -> World:
+    return World(Places(__file__))
+
+
+@pytest.mark.parametrize("thing", [Lazy("lazy"), json, json.dumps, ast.NodeVisitor], ids=repr)
+def test_given_modules_and_a_librarys_functions_and_classes_then_they_are_not_looked_at(
+    thing: object,
+) -> None:
+    assert not world().open(thing)
+
+
+@pytest.mark.parametrize(
+    "thing", [world, Callback, Callback(), [1]], ids=["function", "class", "own", "list"]
+)
+def test_given_what_is_the_users_then_it_is_looked_at(thing: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules[__name__], "__file__", __file__)
+    assert world().open(thing)
+
+
+def test_given_an_object_that_no_name_leads_to_then_its_attributes_are_called_by_its_class() -> None:
+    hidden = [Callback()]
+    here = world()
+    here.meet(hidden, Counter({f"{__name__}.Callback": 1, "builtins.list": 1}))
+    assert [(node.label, node.thing) for node in here.objects()] == [("Callback", hidden[0])]
+    ways = [node.path() for node in here.walk() if node.thing is hidden[0].seen]
+    assert len(ways) == 1  # by whatever name comes first
+    hidden.clear()
+    assert list(here.objects()) == []
