@@ -29,7 +29,11 @@ def world() -> World:
     return World(Places(__file__))
 
 
-@pytest.mark.parametrize("thing", [Lazy("lazy"), json, json.dumps, ast.NodeVisitor], ids=repr)
+@pytest.mark.parametrize(
+    "thing",
+    [Lazy("lazy"), json, json.dumps, ast.NodeVisitor],
+    ids=["lazy module", "module", "function", "class"],
+)
 def test_given_modules_and_a_librarys_functions_and_classes_then_they_are_not_looked_at(
     thing: object,
 ) -> None:
