@@ -51,7 +51,7 @@ class _Pictures:
             turned = coin.tolist() or [False] * len(self.pictures)
             afterwards = [Afterwards(one, codes, numbers) for one in turned]
             return self._fill([one.then(more) for one, more in zip(self.pictures, afterwards, strict=True)])
-        out = self._trace.empty(self.shape, FLOAT)
+        out = self._empty()
         rows = len(out)
         axes = (self.shape[1], self.shape[2], math.prod(self.shape[3:]))
         none = np.zeros(0, np.int64)
@@ -66,9 +66,13 @@ class _Pictures:
             self.decoded()
 
     def _fill(self, pictures: Sequence[Resampled]) -> NDArray[Any]:
-        out = self._trace.empty(self.shape, FLOAT)
+        out = self._empty()
         fill(pictures, out, 0, len(pictures))
         self._sound = True
+        return out
+
+    def _empty(self) -> NDArray[Any]:
+        out = self._trace.empty(self.shape, FLOAT)
         self._trace.largest = max(self._trace.largest, out.nbytes)
         return out
 
