@@ -1,7 +1,10 @@
 """How far work scales with cores: `python -m benchmarks.scaling [--cores 1,2,4]`.
 
 Every count of cores is a process of its own that may use only so many. Pure Python goes to worker processes,
-JPEG to threads, both chosen by Penstock. Prints elements a second, and how many times one core that is.
+JPEG to threads where there are few cores and to processes where there are many, all chosen by Penstock.
+Prints elements a second, how many times one core that is, and how many times one core as many separate
+processes are that know nothing of one another, each on a core of its own: what the machine itself can do, as
+its cores share their caches, their memory and sometimes their arithmetic.
 """
 
 import argparse
@@ -14,6 +17,7 @@ from typing import Any
 import numpy as np
 
 SECONDS = 4.0
+REPEATS = 2
 
 
 def spin(x: Any) -> Any:
@@ -85,19 +89,33 @@ def main() -> None:
     for name in WORKS:
         if args.only not in name:
             continue
-        one = 0.0
+        one = max(run(name, [usable[:1]]) for _ in range(REPEATS))
         for count in counts:
-            command = [sys.executable, "-m", "benchmarks.scaling", "--child", name]
-            allowed = set(usable[:count])
-            done = subprocess.run(
-                command, stdout=subprocess.PIPE, text=True, check=True,
-                preexec_fn=lambda: os.sched_setaffinity(0, allowed),  # noqa: B023
-            )  # fmt: skip
-            rate = float(done.stdout)
-            one = one or rate / count
+            rate = max(run(name, [usable[:count]]) for _ in range(REPEATS))
+            apart = run(name, [[core] for core in usable[:count]])
             print(
-                f"{name}: {count} cores: {rate:,.0f} elements/s, {rate / one:.1f} times one core", flush=True
+                f"{name}: {count} cores: {rate:,.0f} elements/s, {rate / one:.1f} times one core; "
+                f"{count} separate processes: {apart / one:.1f} times",
+                flush=True,
             )
+
+
+def run(name: str, groups: list[list[int]]) -> float:
+    """Elements a second of as many processes as there are groups of cores, each on its own, all together."""
+    command = [sys.executable, "-m", "benchmarks.scaling", "--child", name]
+    started = [
+        subprocess.Popen(
+            command,
+            stdout=subprocess.PIPE,
+            text=True,
+            preexec_fn=lambda cores=cores: os.sched_setaffinity(0, cores),
+        )
+        for cores in groups
+    ]
+    said = [process.communicate()[0] for process in started]
+    if any(process.returncode for process in started):
+        raise SystemExit(f"{name} failed on {len(groups)} groups of cores.")
+    return sum(map(float, said))
 
 
 if __name__ == "__main__":

@@ -34,8 +34,8 @@ def penstock(folder: Path, batch: int, _: int) -> Iterator[tuple[Any, Any]]:
         image = ps.image.random_flip_left_right(image)
         return (image + np.float32(0.5)).astype(np.uint8), example["label"]
 
-    paths = sorted(map(str, (folder / "records").glob("*.tfrecord*")))
-    rows = ps.TFRecordDataset(paths).shuffle().map(prepare, num_parallel_calls=ps.AUTOTUNE).repeat()
+    paths = sorted(map(str, (folder / "records").glob("*.tfrecord")))
+    rows = ps.TFRecordDataset(paths).shuffle().repeat().map(prepare, num_parallel_calls=ps.AUTOTUNE)
     return iter(rows.batch(batch, drop_remainder=True).prefetch(ps.AUTOTUNE).as_torch(device="cuda"))
 
 

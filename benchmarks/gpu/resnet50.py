@@ -70,7 +70,7 @@ def host_memory() -> int:
 
 
 class Watch:
-    """The most memory that was seen, every 50 ms."""
+    """The most memory that was seen, every half second: to look takes time itself."""
 
     def __init__(self) -> None:
         self.peak = 0
@@ -79,7 +79,7 @@ class Watch:
         self._thread.start()
 
     def _look(self) -> None:
-        while not self._end.wait(0.05):
+        while not self._end.wait(0.5):
             self.peak = max(self.peak, host_memory())
 
     def close(self) -> None:

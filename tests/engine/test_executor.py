@@ -110,7 +110,7 @@ def test_given_a_function_that_lets_go_of_the_lock_then_threads_call_it(
     monkeypatch.setattr(executor, "Probe", Light)
     got, report = run(auto(packs))
     assert got == list(range(60))
-    assert "called in threads: it holds Python's lock for 2% of its time" in report
+    assert "called in threads: it holds Python's lock for 2% of its" in report
 
 
 def test_given_a_function_that_waits_then_threads_call_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -262,6 +262,7 @@ def test_given_code_that_is_over_soon_then_a_probe_does_not_take_its_own_nap_for
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(gil, "NAP", 0.02)
+    monkeypatch.setattr(gil, "for_a_core", lambda _: 0.0)  # whatever else the machine does
     held = []
     for _ in range(5):
         with Probe() as probe:

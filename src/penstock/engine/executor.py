@@ -1,7 +1,7 @@
-"""How the calls of a map are made: as the user says, or as measured on the first rows.
+"""Where the calls of a map are made: as the user says, or as measured on the first rows.
 
-Whether a function runs over the block is no matter of time: the function and the spec decide
-(`functions/row_function.py`). What is left is called row by row, here or in worker processes.
+Whether a function is called over whole blocks or row by row is no matter of time: the function and the spec
+decide (`functions/row_function.py`). Either is done on threads here or in worker processes.
 """
 
 from __future__ import annotations
@@ -37,6 +37,17 @@ LEAST = 0.3
 """Seconds: where all calls that are left take less, a worker process would come too late."""
 HOLDS = 0.4
 """The share of its time for which a function holds Python's lock, from which on threads are of no use."""
+SHARE = 1.0
+"""The share of all time for which threads can have the lock, divided by how many want it: to hand it on takes
+time as well, and the more of it the more cores are asleep."""
+UNSURE = 0.03
+"""A share of time so small may be none at all."""
+GAIN = 1.3
+"""Worker processes are to be so many times as quick as threads."""
+FIRST = 8
+"""So many rows of calls over blocks do not count: they load what the others find there, and are compared."""
+OFTEN = 4
+"""Calls over blocks are measured for so many times as long: one in many rows is compared as well."""
 THREADS, PROCESSES = "threads", "worker processes"
 COPIED = 1e-9
 """Seconds that a byte takes to a worker and back."""
@@ -48,7 +59,6 @@ class Executor:
     def __init__(self, context: StageContext, function: RowFunction, cores: int) -> None:
         self._context = context
         self._function = function
-        self._plain = function.plain
         self._cores = cores
         self._workers: Workers | None = None
         self._left: Workers | None = None
@@ -59,7 +69,7 @@ class Executor:
         self._measuring = threading.Lock()
         self._held = self._measured = self._last = 0.0
         self._busy = 0.0
-        self._rows = self._bytes = 0
+        self._rows = self._bytes = self._begun = 0
         self._settled = function.executor != "auto"
         self.alone = False
         """Whether calls on several threads would only wait for one another."""
@@ -113,55 +123,82 @@ class Executor:
         except PenstockError as error:
             self._do_without(error)
 
-    def apply(self, block: Block, numbers: NDArray[np.int64], room: int) -> Outcome:
-        """As `PlainRows.apply`, with an eye on what the calls cost."""
+    def apply(self, block: Block, numbers: NDArray[np.int64], room: int, place: int) -> Outcome:
+        """As `RowFunction.apply`, with an eye on what the calls cost."""
         workers = self._workers
         # Who pulls makes calls only until the others have their workers, and has none itself.
         if workers is not None and threading.get_ident() in self._served:
             try:
-                return workers.apply(block, numbers, room)
+                return workers.apply(block, numbers, room, place)
             except ElementError:
                 raise
             except PenstockError as error:
                 self._do_without(error)
         if self._settled or not self._measuring.acquire(blocking=False):
-            return self._plain.apply(block, numbers, room)
+            return self._function.here(block, numbers, room, place)
         try:
-            return self._measure(block, numbers, room)
+            return self._measure(block, numbers, room, place)
         finally:
             self._measuring.release()
 
-    def _measure(self, block: Block, numbers: NDArray[np.int64], room: int) -> Outcome:
+    def _measure(self, block: Block, numbers: NDArray[np.int64], room: int, place: int) -> Outcome:
         began, cpu = perf_counter(), thread_time()
-        if self._last > NOTICED and self._measured < MEASURED and self._cores > 1:
+        if self._last > NOTICED and self._measured < self._enough and self._cores > 1 and not self._is_light:
             with Probe() as probe:
-                outcome = self._plain.apply(block, numbers, room)
+                outcome = self._function.here(block, numbers, room, place)
             self._held += probe.held * probe.seconds
             self._measured += probe.seconds
         else:
-            outcome = self._plain.apply(block, numbers, room)
+            outcome = self._function.here(block, numbers, room, place)
         self._last = perf_counter() - began
-        self._busy += thread_time() - cpu
+        busy = thread_time() - cpu
+        if self._begun < FIRST and not self._function.why:
+            self._begun += outcome.used
+            self.alone = busy > HEAVY * outcome.used  # what others hold is not to be taken for its own
+            return outcome
+        self._busy += busy
         self._rows += outcome.used
         self._bytes += block.nbytes + (0 if outcome.block is None else outcome.block.nbytes)
         self._decide()
         return outcome
 
+    @property
+    def _is_light(self) -> bool:
+        """Whether a call over a block takes so little a row that it stays here, whatever it holds."""
+        return not self._function.why and (not self._rows or self._busy < HEAVY * self._rows)
+
+    @property
+    def _enough(self) -> float:
+        """Seconds of calls after which it is known what they spend them on."""
+        return MEASURED if self._function.why else OFTEN * MEASURED
+
     def _decide(self) -> None:
         if self._cores == 1:
             self._say(THREADS, "there is one core")
-        elif self._measured >= MEASURED:
+        elif self._is_light:
+            self.alone = False
+            self._settled = self._busy >= MEASURED
+        elif self._measured >= self._enough:
             held, each = self._held / self._measured, self._busy / self._rows
             self.alone = held >= HOLDS
-            if not self.alone:
-                self._decided(THREADS, f"it holds Python's lock for {held:.0%} of its time", each)
-            elif (each >= HEAVY or self._busy >= LONG) and self._pays(each):
+            gains = self._gains(held, each)
+            said = f"it holds Python's lock for {held:.0%} of its {each * 1000:.2g} ms an element"
+            if not gains and not self.alone:
+                self._decided(THREADS, said, each)
+            elif gains and (each >= HEAVY or self._busy >= LONG) and self._pays(each):
                 why = effects([function.function for function in self._function.functions])
-                said = f"it holds Python's lock for {held:.0%} of its {each * 1000:.2g} ms an element"
                 if why:
                     self._decided(THREADS, f"{said}, but {why}", each)
                 else:
                     self._decided(PROCESSES, said, each)
+
+    def _gains(self, held: float, each: float) -> bool:
+        """Whether worker processes are quicker, though rows have to get there and back."""
+        if held < UNSURE:
+            return False
+        threads = min(self._cores, max(1.0, SHARE / self._cores / held))
+        processes = self._cores / (1 + COPIED * self._bytes / self._rows / each)
+        return processes > GAIN * threads
 
     def _decided(self, who: str, why: str, each: float) -> None:
         self._function.learned.called = who, why, each
@@ -171,17 +208,15 @@ class Executor:
             self._use_workers(why)
 
     def _pays(self, each: float) -> bool:
-        """Whether enough is left to do, and it takes longer than the way there and back."""
+        """Whether enough is left to do."""
         length = self._context.node.op.cardinality
-        if length >= 0 and (length - self._rows) * each < LEAST:
-            return False
-        return COPIED * self._bytes / max(self._rows, 1) < each / 2
+        return length < 0 or (length - self._rows) * each >= LEAST
 
     def _use_workers(self, why: str) -> None:
         try:
             from penstock.engine.processes.calls import Workers  # importing Penstock is quick
 
-            self._workers = Workers(self._context, self._function.functions, self._plain)
+            self._workers = Workers(self._context, self._function)
         except PenstockError as error:
             if self._asked:
                 raise

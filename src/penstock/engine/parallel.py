@@ -29,8 +29,11 @@ from penstock.graph.track import Pace
 
 WORTH = 1e-4
 """Seconds: work on a block that takes less is not worth a thread."""
-WAY = 2 * PATIENCE
-"""Seconds: as `PATIENCE`, for work in other processes, which a block has to get to and back from."""
+WAY = 2
+"""As many times `PATIENCE`, at least, for work in other processes, which a block has to get to and back from;
+half as many times as there are cores, as one process hands over the blocks of all."""
+SPARE = 4
+"""For so many cores there is one worker process more than cores."""
 BETWEEN = 3
 """Between a block and what comes of it there are intermediate results: room for so many times the larger."""
 
@@ -125,8 +128,9 @@ class Parallel(Running):
         calls = self._calls
         if self._executor is None or not self._executor.to_processes:
             return calls - 1 if self._in_order else calls
-        # One more than cores: while a block is handed over, another worker has something to do.
-        return calls + 1 if self._tuned is not None and calls == self._cores else calls
+        # Some more than cores: while a block is handed over, another worker has something to do.
+        spare = max(1, self._cores // SPARE)
+        return calls + spare if self._tuned is not None and calls == self._cores else calls
 
     @property
     def _places(self) -> int:
@@ -327,7 +331,7 @@ class Parallel(Running):
         """How many rows to take in: as many as asked for, fewer if they would take too long, one at first."""
         seconds, patience = self._row_seconds, PATIENCE
         if self._executor is not None and self._elsewhere:
-            seconds, patience = self._executor.row_seconds or seconds, WAY
+            seconds, patience = self._executor.row_seconds or seconds, PATIENCE * max(WAY, self._cores // 2)
         if self._executor is not None and not seconds:
             return 1
         return max(1, min(self._rows, int(patience / max(seconds, 1e-9))))

@@ -16,7 +16,7 @@ from penstock.blocks.trace import NotDecided, NotVectorizable, RowFailed
 from penstock.errors import ArgumentError
 from penstock.functions.function import UserFunction
 from penstock.functions.jitted import JittedRows
-from penstock.functions.over_block import Traced, call_over_block, spec_of_traced, trial_block
+from penstock.functions.over_block import call_over_block, spec_of_traced, trial_block
 from penstock.functions.plain_rows import Outcome, PlainRows
 from penstock.functions.purity import plain_namedtuples, purity
 from penstock.kernels.halves import Both, one_by_one
@@ -28,11 +28,11 @@ KINDS = 32
 """Blocks of more kinds than this, by dtype and shape, are not each looked at."""
 
 
-class RowCalls(Protocol):
-    """Calls of functions with the rows of a block, one by one: here, or somewhere else."""
+class Calls(Protocol):
+    """Calls of functions with the rows of a block: here, or somewhere else."""
 
-    def apply(self, block: Block, numbers: NDArray[np.int64], room: int) -> Outcome:
-        """As `PlainRows.apply`."""
+    def apply(self, block: Block, numbers: NDArray[np.int64], room: int, place: int) -> Outcome:
+        """As `RowFunction.apply`."""
 
 
 class RowFunction:
@@ -55,8 +55,9 @@ class RowFunction:
         self._empty, self._both = empty, both
         self.executor = executor
         self.plain = self._plain = PlainRows(functions, empty)
-        self.calls: RowCalls = JittedRows(functions, empty) if executor == "jit" else self._plain
-        """What makes the calls row by row; the engine may put something else here."""
+        self._rows = JittedRows(functions, empty) if executor == "jit" else self._plain
+        self.calls: Calls | None = None
+        """What decides where the calls are made, if that is not here; the engine may put something here."""
         self.learned = Learned() if learned is None else learned
         self._kinds: dict[Hashable, _Kind] = {}
         verdicts = [purity(function.function) for function in functions]
@@ -75,6 +76,11 @@ class RowFunction:
 
     def apply(self, block: Block, numbers: NDArray[np.int64], room: int, place: int) -> Outcome:
         """As `PlainRows.apply`; `place` is that of the first row in the op's stream."""
+        calls = self.calls
+        return (self.here if calls is None else calls.apply)(block, numbers, room, place)
+
+    def here(self, block: Block, numbers: NDArray[np.int64], room: int, place: int) -> Outcome:
+        """As `apply`, on this thread."""
         if self.why:
             return self._row_by_row(block, numbers, room)
         if block.nbytes > room * block.rows:
@@ -102,11 +108,17 @@ class RowFunction:
             self.why = f"the call over a block raised {type(error).__name__}"
         if self.why:
             return self._row_by_row(block, numbers, room)
-        kind.learn(traced)
+        kind.learn(max(traced.block.nbytes, traced.trace.largest), traced.block.rows)
         done = traced.block
         if block.numbers is not None:
             done.numbers = own
         return Outcome(done, rows)
+
+    def saw(self, block: Block, done: Block) -> None:
+        """Learn what rows take of results that were made somewhere else."""
+        kind = None if self.why else self._kind(block)
+        if kind is not None:
+            kind.learn(done.nbytes, done.rows)
 
     def _row_by_row(self, block: Block, numbers: NDArray[np.int64], room: int) -> Outcome:
         if self.executor == "block":
@@ -114,14 +126,14 @@ class RowFunction:
                 f"{self._functions[-1].where}: executor='block' asks for one call over all rows of a block, "
                 f"which this function does not allow: {self.why}. Use executor='auto'."
             )
-        return self.calls.apply(block, numbers, room)
+        return self._rows.apply(block, numbers, room)
 
     def _around(
         self, failed: int, block: Block, numbers: NDArray[np.int64], room: int, place: int
     ) -> Outcome:
         """The rows before one that failed; if there are none, that one by itself: it says what is wrong."""
         if failed:
-            return self.apply(block.slice(0, failed), numbers[:failed], room, place)
+            return self.here(block.slice(0, failed), numbers[:failed], room, place)
         return self._plain.apply(block.slice(0, 1), numbers[:1], room)
 
     def most(self, room: int) -> int | None:
@@ -206,7 +218,7 @@ class Learned:
         self.compared: dict[Hashable, _Compared] = {}
         """By the kinds of their blocks."""
         self.called: tuple[str, str, float] | None = None
-        """Who is to make calls row by row, why, and the seconds that one takes, where that was measured."""
+        """Who is to make the calls, why, and the seconds that a row takes, where that was measured."""
 
     def before(self, signature: Hashable) -> _Compared:
         """What was compared of that kind; of the kinds of long ago nothing is kept."""
@@ -246,10 +258,9 @@ class _Kind:
         """Whether a row is known to take that much: then a second one to compare with is too many."""
         return self._row_bytes is not None and self._row_bytes >= room
 
-    def learn(self, traced: Traced) -> None:
+    def learn(self, nbytes: int, rows: int) -> None:
         """Note what a row takes at most, the intermediate results included."""
-        row_bytes = max(traced.block.nbytes, traced.trace.largest) // traced.block.rows
-        self._row_bytes = max(self._row_bytes or 0, row_bytes)
+        self._row_bytes = max(self._row_bytes or 0, nbytes // rows)
 
     def due(self, place: int, count: int) -> list[int]:
         """The rows to compare: the first few, those whose places are powers of two, and one in each run."""

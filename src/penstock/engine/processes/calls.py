@@ -1,10 +1,9 @@
-"""Calls in worker processes, as `PlainRows.apply`: workers that die are replaced, and their rows redone."""
+"""Calls in worker processes, as `RowFunction.apply`: workers that die are replaced, and their rows redone."""
 
 from __future__ import annotations
 
 import pickle
 import threading
-from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -16,14 +15,14 @@ from penstock.engine.cancel import Cancelled
 from penstock.engine.processes.link import Link
 from penstock.engine.processes.lost import WorkerLost
 from penstock.engine.processes.serving import serving
-from penstock.engine.processes.slab import STEP, Laying, Slab, copied, lying, slab_bytes
+from penstock.engine.processes.slab import NO_ROW, STEP, Laying, Slab, copied, lying, slab_bytes
 from penstock.engine.processes.starting import TRIES, Functions
 from penstock.engine.processes.travel import dumps, dumps_with
 from penstock.engine.processes.wire import Hangup
 from penstock.engine.stage import StageContext
 from penstock.errors import BudgetError, WorkerError
-from penstock.functions.function import UserFunction
-from penstock.functions.plain_rows import Outcome, PlainRows
+from penstock.functions.plain_rows import Outcome
+from penstock.functions.row_function import RowFunction
 from penstock.memory.sizes import show_bytes
 
 
@@ -34,11 +33,12 @@ class Workers:
     the same.
     """
 
-    def __init__(self, context: StageContext, functions: Sequence[UserFunction], plain: PlainRows) -> None:
+    def __init__(self, context: StageContext, function: RowFunction) -> None:
         self._context = context
-        self._where = functions[-1].where
-        self._label = functions[-1].label
-        self._plain = plain
+        self._where = function.functions[-1].where
+        self._label = function.functions[-1].label
+        self._function = function
+        self._plain = function.plain
         self._timeout = context.options.worker_timeout
         self._lock = threading.Lock()
         self._idle: list[Link] = []
@@ -53,7 +53,7 @@ class Workers:
         self._said = -1
         serving.use()
         try:
-            self._functions = Functions(functions, self._where, self._reserve_all)
+            self._functions = Functions(function, self._where, self._reserve_all)
         except BaseException:
             self._release(self._reserved)
             serving.leave()
@@ -74,17 +74,21 @@ class Workers:
             return
         self._give(link)
 
-    def apply(self, block: Block, numbers: NDArray[np.int64], room: int) -> Outcome:
-        """As `PlainRows.apply`."""
-        part, tries = block, 0
+    def apply(self, block: Block, numbers: NDArray[np.int64], room: int, place: int) -> Outcome:
+        """As `RowFunction.apply`."""
+        part, tries, row_by_row = block, 0, False
         while True:
             deaths = self._deaths.get(int(numbers[0]), [])
             if len(deaths) >= TRIES:
                 return Outcome(None, 1, self._failure(deaths[-1], int(numbers[0])))
             try:
-                outcome = self._call(part, numbers[: part.rows], room)
+                outcome = self._call(part, numbers[: part.rows], room, place, row_by_row)
             except WorkerLost as lost:
                 self._check()  # it was killed because the run ends
+                if lost.row == NO_ROW:  # the next one says which row it is lost at
+                    row_by_row = True
+                    self._say(lost, int(numbers[0]), numbers[: part.rows])
+                    continue
                 row = min(max(lost.row, 0), part.rows - 1)
                 number = int(numbers[row])
                 tries += 1
@@ -98,20 +102,24 @@ class Workers:
                 continue
             for number in numbers[: outcome.used].tolist() if self._deaths else ():
                 self._deaths.pop(number, None)
-            if block.numbers is not None and outcome.block is not None:
-                outcome.block.numbers = numbers[: outcome.block.rows]
+            if outcome.block is not None:
+                self._function.saw(block, outcome.block)
+                if block.numbers is not None:
+                    outcome.block.numbers = numbers[: outcome.block.rows]
             return outcome
 
-    def _call(self, block: Block, numbers: NDArray[np.int64], room: int) -> Outcome:
+    def _call(
+        self, block: Block, numbers: NDArray[np.int64], room: int, place: int, row_by_row: bool
+    ) -> Outcome:
         """One try with one worker."""
         try:
             laying = Laying(block, partial(dumps, by_value=self._functions.by_value))
         except Exception as error:
-            return self._here(block, numbers, room, f"elements cannot be pickled: {error}")
+            return self._here(block, numbers, room, place, f"elements cannot be pickled: {error}")
         link = self._take()
         whole = False
         try:
-            answer = self._ask(link, laying, numbers, room)
+            answer = self._ask(link, laying, numbers, (room, place, row_by_row))
             whole = True
         finally:
             if whole:
@@ -119,10 +127,12 @@ class Workers:
             else:
                 self._drop(link)
         if isinstance(answer, str):
-            return self._here(block, numbers, room, answer)
+            return self._here(block, numbers, room, place, answer)
         return answer
 
-    def _ask(self, link: Link, laying: Laying, numbers: NDArray[np.int64], room: int) -> Outcome | str:
+    def _ask(
+        self, link: Link, laying: Laying, numbers: NDArray[np.int64], how: tuple[int, int, bool]
+    ) -> Outcome | str:
         """What a worker makes of some rows; or why they are to be done here."""
         laid = laying.laid
         if not self._fit(link, "given", slab_bytes(laid.nbytes + numbers.nbytes)):
@@ -132,7 +142,7 @@ class Workers:
         link.given.bytes()[laid.nbytes : laid.nbytes + numbers.nbytes].view(np.int64)[:] = numbers
         known = None if link.structured else self._plain.structure
         link.structured = link.structured or known is not None
-        message = ("call", laid, room, known, (link.given.size, link.made.size))
+        message = ("call", laid, *how, known, (link.given.size, link.made.size))
         link.send(message, dumps=dumps_with(self._functions.by_value, laid.packed.structure, known))
         answer = link.receive(self._timeout)
         if answer[0] == "room":
@@ -173,9 +183,9 @@ class Workers:
                 self._plain.structure = block.structure
         return Outcome(block, used, None if failed is None else failed.error())
 
-    def _here(self, block: Block, numbers: NDArray[np.int64], room: int, why: str) -> Outcome:
+    def _here(self, block: Block, numbers: NDArray[np.int64], room: int, place: int, why: str) -> Outcome:
         self._context.note(f"some calls are made in this process: {why}")
-        return self._plain.apply(block, numbers, room)
+        return self._function.here(block, numbers, room, place)
 
     def _take(self) -> Link:
         self._check()

@@ -24,6 +24,8 @@ from penstock.kernels.spans import offsets_of
 
 HEAD = 64
 """Bytes at the beginning of a slab that are no part of a block."""
+NO_ROW = -1
+"""What a worker says of the row that it is at where it is at all of them."""
 STEP = 16 << 10
 """Slabs grow in steps of so many bytes."""
 
@@ -111,12 +113,21 @@ class Laying:
         self.laid = Laid(packed, kinds, frozen)
 
     def write(self, slab: Slab) -> None:
-        """Copy the buffers there."""
+        """Copy the buffers there, but for one that was made at its place."""
         raw = slab.bytes()
-        for offset, array in self._placed:
-            if array.nbytes:
-                place = raw[offset : offset + array.nbytes]
-                place.view(array.dtype).reshape(array.shape)[...] = array
+        begin = _address(raw)
+        moved = [
+            (offset, array.copy() if np.may_share_memory(array, raw) else array)
+            for offset, array in self._placed
+            if array.nbytes and not (array.flags.c_contiguous and _address(array) == begin + offset)
+        ]
+        for offset, array in moved:
+            place = raw[offset : offset + array.nbytes]
+            place.view(array.dtype).reshape(array.shape)[...] = array
+
+
+def _address(array: NDArray[Any]) -> int:
+    return int(array.__array_interface__["data"][0])
 
 
 def lying(laid: Laid, raw: NDArray[np.uint8], loads: Callable[[bytes], Any]) -> Block:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable
 
 from penstock.engine.processes.link import Link
 from penstock.engine.processes.lost import WorkerLost
@@ -14,6 +13,7 @@ from penstock.engine.processes.serving import Server, Stop, serving
 from penstock.engine.processes.travel import Packing, surroundings
 from penstock.engine.processes.wire import Hangup
 from penstock.errors import PenstockError
+from penstock.functions.row_function import RowFunction
 
 TRIES = 3
 """So many times a worker is started before its start counts as failed."""
@@ -21,6 +21,8 @@ _MODULES = 20
 """At most so many modules are found, one after another, to go by value."""
 _THREADED = frozenset({"jax", "jaxlib", "ray", "tensorflow"})
 """Packages that start threads when they are imported: each worker imports them itself, as forks must not."""
+_LOADED = ("penstock.blocks", "penstock.functions", "penstock.image", "penstock.io", "penstock.kernels")
+"""What calls over whole blocks need of Penstock, and what it stands on."""
 
 
 class CannotTravel(PenstockError):  # noqa: N818
@@ -30,8 +32,9 @@ class CannotTravel(PenstockError):  # noqa: N818
 class Functions:
     """A user's functions, ready to be loaded by any number of workers."""
 
-    def __init__(self, functions: Sequence[Any], where: str, reserve: Callable[[int], None]) -> None:
-        self._functions = functions
+    def __init__(self, function: RowFunction, where: str, reserve: Callable[[int], None]) -> None:
+        self._functions = function.functions
+        self._over_block = not function.why
         self._where = where
         self._reserve = reserve
         self.by_value: set[str] = set()
@@ -61,6 +64,8 @@ class Functions:
         self._descriptor = packing.write()
         self._parcel = packing.parcel
         self._modules = [name for name in packing.modules() if name.split(".")[0] not in _THREADED]
+        if self._over_block:  # what has been loaded for the first blocks
+            self._modules += [name for name in sys.modules if name.startswith(_LOADED)]
 
     def start(self, stop: Stop, born: Callable[[Link], None], dead: Callable[[Link], None]) -> Link:
         """A worker that has loaded them; who is to end it is told as soon as it is there."""
@@ -91,7 +96,7 @@ class Functions:
             for _ in range(_MODULES):
                 with self._lock:  # several threads start workers at the same time
                     known = frozenset(self.by_value)
-                    link.send(("start", self._parcel, self._around), (self._descriptor,))
+                    link.send(("start", self._parcel, self._around, self._over_block), (self._descriptor,))
                 answer = link.receive()
                 if answer[0] == "ready":
                     return link

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
+import math
 import os
 import pickle
 import random
@@ -10,16 +13,27 @@ import socket
 import sys
 import weakref
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from penstock.blocks.block import Block
 from penstock.blocks.structure import LEAF
-from penstock.engine.processes.slab import Laid, Laying, Slab, copied, lying, slab_bytes
+from penstock.engine.processes.slab import NO_ROW, Laid, Laying, Slab, copied, lying, slab_bytes
 from penstock.engine.processes.travel import Parcel, as_sent, dumps, dumps_with, opened
 from penstock.engine.processes.wire import Hangup, receive, send
 from penstock.functions.plain_rows import Outcome, PlainRows
+
+if TYPE_CHECKING:
+    from penstock.functions.row_function import RowFunction
+
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
+"""What glibc calls them in `mallopt`."""
+_LARGE = 128 << 10
+"""Bytes of an array that is worth its place in a slab."""
+_KEPT = 64 << 20
+"""Bytes that are kept for the next block, when they are freed."""
 
 
 def work(link: socket.socket) -> None:
@@ -42,20 +56,32 @@ class _Worker:
     def __init__(self, link: socket.socket) -> None:
         self._link = link
         self._rows: PlainRows | None = None
+        self._over_block: RowFunction | None = None
+        """What calls them over whole blocks, where that is asked for."""
         self._errors: dict[str, Any] = {}
         self._given: Slab | None = None
         self._made: Slab | None = None
+        self._slab_is_free = False
+        """Whether nothing has been made in the slab for results, in this call."""
         self._copies = False
         """Whether the functions keep what they are given: then they get copies."""
 
-    def start(self, parcel: Parcel, around: dict[str, Any], descriptors: list[int]) -> None:
+    def start(self, parcel: Parcel, around: dict[str, Any], over_block: bool, descriptors: list[int]) -> None:
         """Load the functions, in the surroundings of the process that they come from."""
         sys.path[:] = around["path"]
         os.environ.update(around["environ"])
         os.chdir(around["folder"])
         self._errors = around["errors"]
         try:
-            self._rows = PlainRows(opened(parcel, descriptors[0]))
+            functions = opened(parcel, descriptors[0])
+            if over_block:
+                from penstock.functions.row_function import RowFunction  # others start without it
+
+                _keep_freed()
+                self._over_block = RowFunction(functions, self._empty)
+                self._rows = self._over_block.plain
+            else:
+                self._rows = PlainRows(functions)
         except BaseException as error:
             name = error.name if isinstance(error, ImportError) else None
             module = name or _named(error)
@@ -73,7 +99,14 @@ class _Worker:
         self._given, self._made = Slab(descriptors[0], given), Slab(descriptors[1], made)
 
     def call(
-        self, laid: Laid, room: int, structure: Any, sizes: tuple[int, int], descriptors: list[int]
+        self,
+        laid: Laid,
+        room: int,
+        place: int,
+        row_by_row: bool,
+        structure: Any,
+        sizes: tuple[int, int],
+        descriptors: list[int],
     ) -> None:
         """Call the functions with the rows in one slab, and lay the results into the other."""
         assert self._rows is not None and self._given is not None and self._made is not None, descriptors
@@ -82,7 +115,9 @@ class _Worker:
         self._given.see(sizes[0])
         self._made.see(sizes[1])
         mark = self._made.progress()
-        mark[0] = 0
+        over_block = None if row_by_row else self._over_block
+        mark[0] = 0 if over_block is None else NO_ROW
+        self._slab_is_free = True
         began = perf_counter()
         raised = None
         kept = None
@@ -93,7 +128,10 @@ class _Worker:
             assert numbers is not None
             block.numbers = None
             with np.errstate(**self._errors):
-                outcome = self._rows.apply(block, numbers, room, mark)
+                if over_block is None:
+                    outcome = self._rows.apply(block, numbers, room, mark)
+                else:
+                    outcome = over_block.here(block, numbers, room, place)
             del block
         except BaseException as error:  # whatever it is, it is raised there
             raised = as_sent(error)
@@ -121,6 +159,17 @@ class _Worker:
         structure = None if made is None else made.packed.structure
         answer = ("done", used, made, failed, raised, self._copies, memory, took)
         send(self._link, answer, dumps=dumps_with((), structure))
+
+    def _empty(self, shape: Any, dtype: Any) -> NDArray[Any]:
+        """An array for results: the first large one of a call lies where it is handed over."""
+        size = (shape if isinstance(shape, int) else math.prod(shape)) * np.dtype(dtype).itemsize
+        if self._slab_is_free and size >= _LARGE and self._made is not None:
+            raw = self._made.bytes()
+            if size <= raw.nbytes:
+                self._slab_is_free = False
+                place: NDArray[Any] = raw[:size].view(dtype)
+                return place.reshape(shape)
+        return np.empty(shape, dtype)
 
     def _block(self, laid: Laid) -> tuple[Block, Any]:
         assert self._given is not None
@@ -150,3 +199,11 @@ def _named(error: BaseException) -> str | None:
     """The module that something was not found in."""
     found = getattr(getattr(error, "obj", None), "__name__", None)
     return found if isinstance(error, AttributeError) and isinstance(found, str) else None
+
+
+def _keep_freed() -> None:
+    """Have the C library keep what is freed: results of all blocks then lie on the same pages."""
+    with contextlib.suppress(OSError, AttributeError):  # another C library does as it does
+        library = ctypes.CDLL(None)
+        library.mallopt(_MMAP_THRESHOLD, _KEPT // 2)
+        library.mallopt(_TRIM_THRESHOLD, _KEPT)
