@@ -20,7 +20,6 @@ from penstock.graph import checks
 from penstock.graph.op import AUTOTUNE, UNKNOWN, Op
 from penstock.graph.passes import plan_of
 from penstock.graph.running import Pipeline
-from penstock.graph.site import user_site
 from penstock.memory.budget import Memory, resolve_budget
 from penstock.ops.assert_cardinality import AssertCardinality
 from penstock.ops.batch import Batch
@@ -66,6 +65,7 @@ from penstock.ops.window import Window
 from penstock.ops.zip import Zip, nest_of
 from penstock.options import Options
 from penstock.report.explain import Explanation, explain
+from penstock.site import user_site
 
 if TYPE_CHECKING:
     from penstock.frameworks.jax import JaxDataset

@@ -66,6 +66,11 @@ class ElementError(PenstockError):
         self.file = file
         self.offset = offset
 
+    def came_from(self, said: str, file: str = "", offset: int = -1) -> None:
+        """Say where the element came from, in words and by file and byte."""
+        self.file, self.offset = file, offset
+        self.args = (f"{self} {said}",)
+
     def __reduce__(self) -> tuple[object, ...]:
         return _rebuild, (type(self), str(self), self.op, self.number, self.file, self.offset)
 

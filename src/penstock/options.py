@@ -13,9 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from penstock.errors import ArgumentError, ArgumentTypeError
+from penstock.site import user_site
 
 PASSES = ("fuse_maps", "hoist_shuffle", "index_shuffle", "size_blocks")
 """The optimizer's passes, by name."""
+
+LEAST_MEMORY = 4096
+"""The smallest budget: a page."""
 
 _UNITS = {
     "": 1,
@@ -59,6 +63,21 @@ def parse_bytes(size: int | str, what: str = "a size") -> int:
     return int(count)
 
 
+def parse_memory(size: int | str, what: str = "memory=") -> int:
+    """Read a budget: a number of bytes, of which a few would be a slip.
+
+    >>> parse_memory("64MiB")
+    67108864
+    """
+    count = parse_bytes(size, what)
+    if count < LEAST_MEMORY:
+        raise ArgumentError(
+            f"{what}: expected at least {LEAST_MEMORY} bytes, got {count}, which holds no block of anything. "
+            f"Did you mean '{count}MiB', or {count} << 20?"
+        )
+    return count
+
+
 class SharedMemory:
     """A number of bytes that several runs share: what `ps.Budget` is to the options."""
 
@@ -95,15 +114,15 @@ class Options:
         if self.scratch is not None:
             _check_folder(self.scratch)
         if self.memory is not None and not isinstance(self.memory, SharedMemory):
-            parse_bytes(self.memory, "Options(memory=)")
+            parse_memory(self.memory, _said("memory"))
         for name in ("seed", "block_rows"):
             number = getattr(self, name)
             if number is not None:
                 if not _is_whole(number):
-                    raise ArgumentTypeError(f"Options({name}=): expected an int, got {number!r}.")
+                    raise ArgumentTypeError(f"{_said(name)}: expected an int, got {number!r}.")
                 object.__setattr__(self, name, int(number))
         if self.block_rows is not None and self.block_rows < 1:
-            raise ArgumentError(f"Options(block_rows=): expected at least 1, got {self.block_rows}.")
+            raise ArgumentError(f"{_said('block_rows')}: expected at least 1, got {self.block_rows}.")
         if not isinstance(self.optimize, bool | None):
             object.__setattr__(self, "optimize", _passes_of(self.optimize))
 
@@ -125,6 +144,10 @@ class Options:
         return self.optimize
 
 
+def _said(option: str) -> str:
+    return f"Options({option}=) at {user_site()}"
+
+
 def _is_whole(value: Any) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)
 
@@ -132,29 +155,29 @@ def _is_whole(value: Any) -> bool:
 def _passes_of(names: Any) -> tuple[str, ...]:
     if isinstance(names, str) or not isinstance(names, Iterable):
         raise ArgumentTypeError(
-            f"Options(optimize=): expected True, False, or a list of passes, of {', '.join(PASSES)}, "
+            f"{_said('optimize')}: expected True, False, or a list of passes, of {', '.join(PASSES)}, "
             f"got {names!r}."
         )
     passes = tuple(names)
     unknown = [name for name in passes if name not in PASSES]
     if unknown:
         raise ArgumentError(
-            f"Options(optimize=): no pass is called {unknown[0]!r}; the passes are {', '.join(PASSES)}."
+            f"{_said('optimize')}: no pass is called {unknown[0]!r}; the passes are {', '.join(PASSES)}."
         )
     return passes
 
 
 def _check_seconds(seconds: Any) -> None:
     if isinstance(seconds, bool) or not isinstance(seconds, int | float):
-        raise ArgumentTypeError(f"Options(worker_timeout=): expected seconds, got {seconds!r}.")
+        raise ArgumentTypeError(f"{_said('worker_timeout')}: expected seconds, got {seconds!r}.")
     if not seconds > 0:
-        raise ArgumentError(f"Options(worker_timeout=): expected more than 0 seconds, got {seconds!r}.")
+        raise ArgumentError(f"{_said('worker_timeout')}: expected more than 0 seconds, got {seconds!r}.")
 
 
 def _check_folder(folder: Any) -> None:
     if not isinstance(folder, str | os.PathLike):
-        raise ArgumentTypeError(f"Options(scratch=): expected the path of a folder, got {folder!r}.")
+        raise ArgumentTypeError(f"{_said('scratch')}: expected the path of a folder, got {folder!r}.")
     if not Path(folder).is_dir() or not os.access(folder, os.W_OK):
         raise ArgumentError(
-            f"Options(scratch=): expected a folder that can be written to, got {str(folder)!r}."
+            f"{_said('scratch')}: expected a folder that can be written to, got {str(folder)!r}."
         )

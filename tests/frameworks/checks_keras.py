@@ -156,6 +156,30 @@ def given_steps_per_epoch_then_keras_goes_on_in_the_same_run() -> None:
     assert open_runs() == 0
 
 
+def given_an_endless_dataset_and_no_steps_then_fit_says_so_instead_of_never_ending() -> None:
+    endless, train = Watched().batches().repeat(), Watched().batches()
+    words = ("checks_keras.py", "endless", "steps_per_epoch")
+    raises(ps.errors.ArgumentError, lambda: small().fit(endless.as_keras(), verbose=0), *words)
+    raises(ps.errors.ArgumentError, lambda: small().evaluate(endless.as_keras(), verbose=0), *words)
+    held_out = {"validation_data": endless.as_keras(), "verbose": 0}
+    raises(ps.errors.ArgumentError, lambda: small().fit(train.as_keras(), **held_out), *words)
+    history = small().fit(train.as_keras(), validation_steps=2, **held_out).history
+    assert len(history["val_loss"]) == 1
+    assert open_runs() == 0
+
+
+def given_an_asserted_length_that_is_too_small_then_the_first_epoch_raises() -> None:
+    longer = Watched().batches()
+    batches = sum(1 for _ in longer)
+    asserted = longer.apply(ps.assert_cardinality(batches - 1))
+    # TensorFlow tells what was raised in words alone.
+    kind = Exception if BACKEND == "tensorflow" else ps.errors.CardinalityError
+    raises(kind, lambda: small().fit(asserted.as_keras(), epochs=3, verbose=0), "got more")
+    right = longer.apply(ps.assert_cardinality(batches))
+    assert len(small().fit(right.as_keras(), epochs=3, verbose=0).history["loss"]) == 3
+    assert open_runs() == 0
+
+
 class Stops(keras.callbacks.Callback):  # type: ignore[misc]
     """Ends the training at a batch, in one of two ways."""
 

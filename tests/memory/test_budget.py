@@ -101,9 +101,13 @@ def large() -> Iterator[Any]:
     ("ds", "memory", "op"),
     [
         (ps.Dataset.from_generator(large), "100KiB", "from_generator"),
-        (ps.Dataset.range(1000).batch(1000), 100, "batch"),
-        (ps.Dataset.range(1000).map(lambda x: np.zeros(1000) + x), 1000, "map"),
-        (ps.Dataset.range(9).map(lambda x: np.ones(99) + x).filter(np.any).map(lambda x: x + 1), 1000, "map"),
+        (ps.Dataset.range(1000).batch(1000), 5000, "batch"),
+        (ps.Dataset.range(1000).map(lambda x: np.zeros(1000) + x), 5000, "map"),
+        (
+            ps.Dataset.range(9).map(lambda x: np.ones(500) + x).filter(np.any).map(lambda x: x + 1),
+            5000,
+            "map",
+        ),
     ],
 )
 def test_given_an_element_that_does_not_fit_then_the_op_and_its_line_are_named(
@@ -130,7 +134,7 @@ def test_given_a_wrong_budget_then_the_error_has_the_users_line(call: str) -> No
 
 
 def test_given_no_folder_for_scratch_then_options_refuse(tmp_path: Path) -> None:
-    with pytest.raises(ps.errors.ArgumentError, match=r"Options\(scratch=\): expected a folder"):
+    with pytest.raises(ps.errors.ArgumentError, match=r"Options\(scratch=\) at .*: expected a folder"):
         ps.Options(scratch=str(tmp_path / "none"))
     with pytest.raises(ps.errors.ArgumentTypeError, match=r"Options\(scratch=\)"):
         ps.Options(scratch=3)  # type: ignore[arg-type]

@@ -89,7 +89,7 @@ def test_given_small_appends_then_they_are_joined() -> None:
         kept = Log(budget)
         kept.fill(600, step=1)
         sizes = [chunk.size for chunk in kept.log._chunks]
-        assert min(sizes) >= CHUNK // 4
+        assert min(sizes) >= min(CHUNK, budget // 64) // 2
         kept.check()
         kept.log.close()
         kept.scratch.close()

@@ -42,7 +42,7 @@ class Keeper:
 
 
 def test_given_two_ledgers_then_what_one_holds_the_other_cannot_have() -> None:
-    budget = Budget(1000)
+    budget = Budget.of(1000)
     first, second = Ledger(budget), Ledger(budget)
     assert first.account("shuffle").request(500)
     assert not second.account("shuffle").request(600)
@@ -52,7 +52,7 @@ def test_given_two_ledgers_then_what_one_holds_the_other_cannot_have() -> None:
 
 
 def test_given_a_run_that_has_more_than_its_share_when_another_asks_within_its_own_then_it_gives() -> None:
-    budget = Budget(1000)
+    budget = Budget.of(1000)
     first = Ledger(budget)
     keeper = Keeper(first.account("shuffle"))
     assert first.account("shuffle").request(900)
@@ -64,7 +64,7 @@ def test_given_a_run_that_has_more_than_its_share_when_another_asks_within_its_o
 
 
 def test_given_a_run_that_lacks_more_than_another_has_above_its_share_then_that_one_keeps_its_share() -> None:
-    budget = Budget(1000)
+    budget = Budget.of(1000)
     first, second = Ledger(budget), Ledger(budget)
     Keeper(first.account("shuffle"))
     assert first.account("shuffle").request(550)
@@ -74,7 +74,7 @@ def test_given_a_run_that_lacks_more_than_another_has_above_its_share_then_that_
 
 
 def test_given_a_run_within_its_share_when_another_asks_for_more_than_its_own_then_it_gives_nothing() -> None:
-    budget = Budget(1000)
+    budget = Budget.of(1000)
     first, second = Ledger(budget), Ledger(budget)
     keeper = Keeper(first.account("shuffle"))
     assert first.account("shuffle").request(450)
@@ -83,7 +83,7 @@ def test_given_a_run_within_its_share_when_another_asks_for_more_than_its_own_th
 
 
 def test_when_an_element_is_needed_then_another_run_gives_way_even_within_its_share() -> None:
-    budget = Budget(1000)
+    budget = Budget.of(1000)
     first, second = Ledger(budget), Ledger(budget)
     Keeper(first.account("shuffle"))
     assert first.account("shuffle").request(450)
@@ -92,7 +92,7 @@ def test_when_an_element_is_needed_then_another_run_gives_way_even_within_its_sh
 
 
 def test_given_elements_of_other_runs_then_one_that_does_not_fit_beside_them_is_refused() -> None:
-    budget = Budget(1000)
+    budget = Budget.of(1000)
     first, second = Ledger(budget), Ledger(budget)
     first.account("batch").need(600, "")
     with pytest.raises(ps.errors.BudgetError, match="beside the 600 B of 1 other runs that share it"):
@@ -117,7 +117,7 @@ def test_given_idle_buffers_of_one_run_then_another_may_have_their_memory() -> N
 
 
 def test_given_a_run_that_has_not_settled_then_what_has_died_there_does_not_count() -> None:
-    budget = Budget(1000)
+    budget = Budget.of(1000)
     first, second = Ledger(budget), Ledger(budget)
     kept = block_of(450)
     first.account("map").adopt(kept)
@@ -127,7 +127,7 @@ def test_given_a_run_that_has_not_settled_then_what_has_died_there_does_not_coun
 
 
 def test_when_a_run_leaves_then_the_budget_is_there_for_the_others() -> None:
-    budget = Budget(1000)
+    budget = Budget.of(1000)
     first, second = Ledger(budget), Ledger(budget)
     assert first.account("shuffle").request(800)
     first.leave()

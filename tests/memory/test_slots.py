@@ -95,6 +95,15 @@ class Trial:
         for slot, row in zip(held[put].tolist(), put.tolist(), strict=True):
             self.plain[slot] = elements[row]
 
+    def swap(self) -> None:
+        """A row comes in before the one that it draws comes out."""
+        block, [element] = self.block(1)
+        slot = int(self.random.integers(len(self.plain)))
+        spare = self.store.put_aside(block, slot)
+        assert same(list(self.store.gather(np.array([slot])).elements()), [self.plain[slot]])
+        self.store.move(spare, slot)
+        self.plain[slot] = element
+
     def check(self) -> None:
         for first in range(0, len(self.plain), 50):
             slots = self.random.permutation(len(self.plain))[first : first + 50]
@@ -122,6 +131,32 @@ def test_given_any_rows_and_budget_then_slots_hold_what_was_put(
     assert isinstance(trial.store._shelf, KINDS[element])
     assert trial.ledger.peak <= budget
     assert bool(trial.notes) == (budget < 1 << 30)
+    trial.close()
+
+
+@pytest.mark.parametrize("budget", [1 << 30, 30_000, 8_000])
+@pytest.mark.parametrize("element", KINDS, ids=lambda element: element.__name__)
+def test_given_rows_that_are_put_aside_then_they_are_in_their_slots_when_the_others_are_out(
+    element: Callable[[int], Any], budget: int
+) -> None:
+    trial = Trial(element, budget, seed=budget)
+    trial.fill(250)
+    for number in range(400):
+        trial.swap()
+        if number % 40 == 0:
+            trial.exchange()
+    trial.check()
+    assert trial.ledger.peak <= budget
+    trial.close()
+
+
+def test_given_rows_of_more_than_a_mebibyte_then_what_was_put_aside_is_not_copied_in_the_file() -> None:
+    trial = Trial(lambda i: np.full(150_000, i), 100, seed=1)
+    trial.fill(3)
+    trial.scratch.copy = None  # type: ignore[assignment, method-assign]
+    for _ in range(4):
+        trial.swap()
+    trial.check()
     trial.close()
 
 

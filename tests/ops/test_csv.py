@@ -259,3 +259,35 @@ def test_given_a_wrong_argument_then_declaring_fails_with_the_users_line(
 ) -> None:
     with pytest.raises((TypeError, ValueError), match=rf"CsvDataset.* at .*test_csv\.py:\d+: .*{said}"):
         CsvDataset("a", **{"record_defaults": [INT], **arguments})
+
+
+@pytest.mark.parametrize(
+    ("data", "arguments", "hinted"),
+    [
+        (b"a,b\n1,2\n", {}, True),
+        (b"1,b\n1,2\n", {}, True),
+        (b"1,2\nx,2\n", {}, False),
+        (b"a,b\nx,2\n", {"header": True}, False),
+    ],
+)
+def test_given_a_first_line_that_may_be_a_header_then_the_error_says_how_to_say_so(
+    data: bytes, arguments: dict[str, Any], hinted: bool
+) -> None:
+    with pytest.raises(ps.errors.DataError) as caught:
+        list(CsvDataset(file("headed", data), [INT, F], **arguments))
+    assert ("header=True" in str(caught.value)) == hinted
+
+
+def test_given_a_function_that_fails_on_a_record_then_the_error_has_its_byte() -> None:
+    path = file("placed", b"1,2\nx,3\n30,4\n5,6\n")
+    ds = CsvDataset(path, [INT, INT]).map(lambda a, b: [a, b][int(a) // 10])
+    errors = []
+    with ds.iterate() as it:
+        while True:
+            try:
+                next(it)
+            except StopIteration:
+                break
+            except ps.errors.ElementError as error:
+                errors.append((error.file, error.offset))
+    assert errors == [(path, 4), (path, 8)]

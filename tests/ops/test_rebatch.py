@@ -105,3 +105,26 @@ class TestRebatch(OpContract):
     def test_given_scalars_then_declaring_fails(self) -> None:
         with pytest.raises(ps.errors.ArgumentError, match="Add a batch before it"):
             ps.Dataset.range(3).rebatch(2)
+
+    @pytest.mark.parametrize("size", [3, [1, 4]])
+    @pytest.mark.parametrize("rows", [None, 1, 2])
+    def test_given_ragged_batches_then_they_stay_ragged(self, size: Any, rows: int | None) -> None:
+        made = ps.Dataset.range(8).map(lambda n: {"x": vector(n), "n": n})
+        ragged = made.ragged_batch(2, row_splits_dtype=np.int32).rebatch(size)
+        got = list(ragged.with_options(ps.Options(block_rows=rows)))
+        assert all(isinstance(one["x"], ps.Ragged) for one in got)
+        assert [one["x"].row_splits.dtype for one in got] == [np.int32] * len(got)
+        assert [row.tolist() for one in got for row in one["x"]] == [[n] * n for n in range(8)]
+        assert [len(one["x"]) for one in got] == [len(one["n"]) for one in got]
+        assert [len(one["n"]) for one in got] == ([3, 3, 2] if size == 3 else [1, 4, 1, 2])
+
+    def test_given_rows_that_are_ragged_themselves_then_they_stay_so(self) -> None:
+        made = ps.Dataset.range(6).map(lambda n: np.full((int(n) % 3, 1 + int(n) % 2), int(n)))
+        expected = [one.tolist() for one in made]
+        got = list(made.ragged_batch(2).rebatch(3))
+        assert [row for one in got for row in one.to_list()] == expected
+        assert [type(one.values) for one in got] == [ps.Ragged, ps.Ragged]
+
+    def test_given_ragged_rows_of_one_length_then_they_stay_ragged(self) -> None:
+        unknown = ps.Dataset.range(6).map(lambda n: vector(2 + 0 * n))
+        assert all(isinstance(one, ps.Ragged) for one in unknown.ragged_batch(2).rebatch(3))

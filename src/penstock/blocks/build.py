@@ -16,6 +16,7 @@ from penstock.blocks.columns import (
     ObjectColumn,
     RaggedColumn,
 )
+from penstock.blocks.origin import Joined, Origin
 from penstock.blocks.structure import Structure
 from penstock.kernels.spans import Empty, offsets_of
 
@@ -242,7 +243,15 @@ def concat(blocks: Sequence[Block], empty: Empty = np.empty) -> Block:
     numbers = None
     if all(block.numbers is not None for block in blocks):
         numbers = np.concatenate([block.numbers for block in blocks if block.numbers is not None])
-    return Block(blocks[0].structure, columns, rows, numbers)
+    return Block(blocks[0].structure, columns, rows, numbers, origin_of(blocks))
+
+
+def origin_of(blocks: Sequence[Block]) -> Origin | None:
+    """Where the rows of several blocks came from, if that is known of any."""
+    if all(block.origin is None for block in blocks):
+        return None
+    firsts = offsets_of(np.array([block.rows for block in blocks], np.int64)).tolist()
+    return Joined([block.origin for block in blocks], firsts)
 
 
 def concat_columns(columns: Sequence[Column], empty: Empty = np.empty) -> Column:

@@ -6,6 +6,7 @@ two blocks of one stream may hold the same leaf in different kinds.
 
 from __future__ import annotations
 
+import math
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
@@ -64,6 +65,10 @@ class Column(ABC):
     def row_bytes(self, row: int) -> int:
         """The bytes of one row."""
         return self.slice(row, row + 1).nbytes
+
+    def settle(self) -> bool:
+        """Have the rows in arrays, where they are yet to be made; whether they were."""
+        return False
 
 
 class DenseColumn(Column):
@@ -135,7 +140,7 @@ class BytesColumn(Column):
     @property
     def width(self) -> int:
         """How many strings one row has."""
-        return int(np.prod(self.shape, dtype=np.int64))
+        return math.prod(self.shape)
 
     @property
     def rows(self) -> int:
@@ -151,13 +156,16 @@ class BytesColumn(Column):
         return BytesColumn(self.values, offsets, text=self.text, shape=self.shape)
 
     def take(self, index: Index, empty: Empty = np.empty) -> BytesColumn:
-        width = self.width
-        if width != 1:
-            index = (index[:, None] * width + np.arange(width)).ravel()
+        index = self._strings_of(index)
         starts = self.offsets[:-1][index]
         lengths = self.offsets[1:][index] - starts
         values, offsets = gather_spans(self.values, starts, lengths, empty)
         return BytesColumn(values, offsets, text=self.text, shape=self.shape)
+
+    def _strings_of(self, index: Index) -> Index:
+        """The numbers of the strings of these rows."""
+        width = self.width
+        return index if width == 1 else (index[:, None] * width + np.arange(width)).ravel()
 
     def reshaped(self, shape: tuple[int, ...]) -> BytesColumn:
         """The same strings, with another number of them a row."""

@@ -18,7 +18,7 @@ from penstock.blocks.columns import (
     ObjectColumn,
     RaggedColumn,
 )
-from penstock.blocks.structure import Structure
+from penstock.blocks.structure import LEAF, Structure
 from penstock.errors import PenstockError
 from penstock.kernels.spans import Empty, offsets_of
 
@@ -63,6 +63,10 @@ class Packed:
     rows: int
     columns: tuple[PackedColumn, ...]
     nbytes: int
+
+    def leaf(self, number: int) -> Packed:
+        """One leaf of the same rows; its buffers are where they were."""
+        return Packed(LEAF, self.rows, (self.columns[number],), self.nbytes)
 
 
 def pack(block: Block) -> tuple[Packed, list[tuple[int, NDArray[Any]]]]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from penstock.errors import ArgumentError, ArgumentTypeError
 from penstock.kernels.spans import offsets_of
+from penstock.site import user_site
 
 
 class Ragged:
@@ -37,12 +38,13 @@ class Ragged:
         splits = self.row_splits
         if splits.ndim != 1 or splits.dtype.kind not in "iu" or not len(splits):
             raise ArgumentTypeError(
-                f"Ragged(row_splits=): expected a vector of whole numbers, such as [0, 2, 3], got {splits!r}."
+                f"Ragged(row_splits=) at {user_site()}: expected a vector of whole numbers, such as "
+                f"[0, 2, 3], got {splits!r}."
             )
         if splits[0] != 0 or splits[-1] != len(self.values) or (splits[1:] < splits[:-1]).any():
             raise ArgumentError(
-                f"Ragged(row_splits=): expected numbers that rise from 0 to the {len(self.values)} values, "
-                f"got {splits!r}."
+                f"Ragged(row_splits=) at {user_site()}: expected numbers that rise from 0 to the "
+                f"{len(self.values)} values, got {splits!r}."
             )
 
     @property
@@ -126,3 +128,16 @@ def ragged_of(
         values = Ragged(values, level)
     assert isinstance(values, Ragged)
     return values
+
+
+def stacked_rows(rows: Sequence[Any], splits_dtype: Any) -> Ragged:
+    """A `Ragged` of these rows, which are arrays or `Ragged` themselves; there is at least one."""
+    splits = offsets_of(np.fromiter(map(len, rows), np.int64, len(rows)))
+    return Ragged(_joined(rows), splits.astype(splits_dtype))
+
+
+def _joined(rows: Sequence[Any]) -> NDArray[Any] | Ragged:
+    if not isinstance(rows[0], Ragged):
+        return np.concatenate(rows)
+    lengths = np.concatenate([np.diff(row.row_splits) for row in rows])
+    return Ragged(_joined([row.values for row in rows]), offsets_of(lengths).astype(rows[0].row_splits.dtype))

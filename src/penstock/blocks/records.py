@@ -42,8 +42,8 @@ def parts_of(block: Block) -> tuple[Part, ...] | None:
 
 def _part_of(column: Column) -> Part:
     if isinstance(column, DenseColumn):
-        rank = column.array.ndim - 1
-        return Part("array" if rank else "number", rank, column.array.dtype)
+        rank = len(column.row_shape)
+        return Part("array" if rank else "number", rank, column.dtype)
     if isinstance(column, RaggedColumn):
         return Part("array", column.shapes.shape[1], column.values.dtype)
     assert isinstance(column, BytesColumn)

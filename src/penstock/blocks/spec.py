@@ -12,6 +12,7 @@ from penstock.blocks.extended import extended, looks_extended
 from penstock.blocks.ragged import Ragged
 from penstock.blocks.structure import Structure
 from penstock.errors import ArgumentTypeError
+from penstock.site import user_site
 
 BYTES = np.dtype("S")
 """The dtype of `bytes` leaves of any length."""
@@ -38,7 +39,8 @@ class TensorSpec:
                 whole = isinstance(size, int | np.integer) and not isinstance(size, bool)
                 if size is not None and not (whole and size >= 0):
                     raise ArgumentTypeError(
-                        f"TensorSpec(shape=): expected sizes or None, got {size!r} in {shape!r}."
+                        f"TensorSpec(shape=) at {user_site()}: expected sizes or None, got {size!r} in "
+                        f"{shape!r}."
                     )
             shape = tuple(None if size is None else int(size) for size in sizes)
         object.__setattr__(self, "shape", shape)
@@ -48,7 +50,7 @@ class TensorSpec:
             object.__setattr__(self, "dtype", np.dtype(known.kind) if known.kind in "SU" else known)
         except (TypeError, ValueError) as error:
             raise ArgumentTypeError(
-                f"TensorSpec(dtype=): expected a NumPy dtype, bytes or str, got {dtype!r}."
+                f"TensorSpec(dtype=) at {user_site()}: expected a NumPy dtype, bytes or str, got {dtype!r}."
             ) from error
 
     shape: tuple[int | None, ...] | None

@@ -15,7 +15,7 @@ from penstock.graph import checks
 from penstock.graph.op import Op
 from penstock.graph.plan import Node
 from penstock.graph.running import Context, Running
-from penstock.graph.site import user_site
+from penstock.site import user_site
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

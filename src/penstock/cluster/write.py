@@ -12,7 +12,7 @@ from penstock.cluster.write_task import WriteJob, Wrote, write_shards
 from penstock.engine.processes.travel import Sent
 from penstock.errors import ArgumentError, PenstockError, StoreError
 from penstock.graph.running import Pipeline
-from penstock.graph.site import user_site
+from penstock.site import user_site
 from penstock.writing.call import write_tfrecord
 from penstock.writing.folder import is_whole, remove_leftovers
 from penstock.writing.manifest import COMPLETE, Manifest

@@ -170,6 +170,8 @@ class Prefetch(Running):
         try:
             self._before = self._pace.taken(self._upstream.state) if self._pace.due else None
             block = self._demand.pull(self._upstream)
+            if block is not None and block.settle():  # ahead means all of the work
+                self._context.account.adopt(block)
         except Cancelled:
             raise
         except BaseException as error:  # handed over, and raised where the user can see it

@@ -139,6 +139,8 @@ class Run:
                 block = self._demand.pull(self.root)
                 self.turn.asked(began, perf_counter())
                 if block is not None:
+                    if block.settle():
+                        self.root.adopt(block)
                     self.ledger.lend(block)
                     self._lent.look()
             finally:

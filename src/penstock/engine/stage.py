@@ -70,6 +70,10 @@ class Stage(Input):
             self._context.account.adopt(block)
         return block
 
+    def adopt(self, block: Block) -> None:
+        """Watch what was made of a block since it left the op."""
+        self._context.account.adopt(block)
+
     def state(self) -> State:
         if self._restored is not None:
             return self._restored

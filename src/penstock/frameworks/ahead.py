@@ -16,8 +16,8 @@ from penstock.engine.iterator import Iterator
 from penstock.engine.run import Run
 from penstock.errors import ClosedError, ElementError
 from penstock.graph import checks
-from penstock.graph.site import user_site
 from penstock.options import parse_bytes
+from penstock.site import user_site
 
 DEPTH = 2
 """So many elements are on their way where nobody said how many."""

@@ -13,9 +13,9 @@ from penstock.frameworks.jax_leaves import Putter, unfit_leaf, unlike
 from penstock.frameworks.nests import arrays_of
 from penstock.frameworks.passing import Pass, Passes, converted
 from penstock.frameworks.reading import Place, Reading, Shared
-from penstock.graph.site import user_site
 from penstock.io.formats.optional import optional
 from penstock.memory.budget import Memory
+from penstock.site import user_site
 
 jax: Any = optional("jax", "jax")
 

@@ -13,10 +13,12 @@ import numpy as np
 from penstock.blocks.ragged import Ragged
 from penstock.blocks.structure import structure_of
 from penstock.errors import ArgumentError, ArgumentTypeError
+from penstock.frameworks.counted import counted
 from penstock.frameworks.declared import Declared
 from penstock.frameworks.tensorflow import as_tensorflow
-from penstock.graph.site import user_site
+from penstock.graph.op import INFINITE
 from penstock.io.formats.optional import optional
+from penstock.site import user_site
 
 ADAPTER = "keras.src.trainers.data_adapters.data_adapter"
 """Where Keras has the class that it takes data through; from version 3.7 on it takes one of others."""
@@ -27,11 +29,11 @@ def as_keras(dataset: Declared) -> Any:
     optional("keras", "keras")
     call = f"as_keras at {user_site()}"
     _check_batches(dataset, call)
-    return _adapter(optional(ADAPTER, "keras").DataAdapter)(dataset)
+    return _adapter(optional(ADAPTER, "keras").DataAdapter)(dataset, call)
 
 
 @cache
-def _adapter(base: type) -> Callable[[Declared], Any]:
+def _adapter(base: type) -> Callable[[Declared, str], Any]:
     """The class of what Keras is given: `Batches`, as one of the adapters that Keras knows."""
     return type("KerasBatches", (Batches, base), {})
 
@@ -39,8 +41,9 @@ def _adapter(base: type) -> Callable[[Declared], Any]:
 class Batches:
     """The batches of a dataset, for Keras: every epoch is a run, which ends when Keras lets go of it."""
 
-    def __init__(self, dataset: Declared) -> None:
+    def __init__(self, dataset: Declared, call: str) -> None:
         self._dataset = dataset
+        self._call = call
         self._tensorflow: Any = None
         self._spare: list[int] = []
 
@@ -67,9 +70,21 @@ class Batches:
     @property
     def num_batches(self) -> int | None:
         """How many batches an epoch has; None if that is not known, or there is no end."""
-        _refuse_what_is_left_out(sys._getframe(1))
+        asking = sys._getframe(1)
+        _refuse_what_is_left_out(asking)
         count = self._dataset.cardinality()
+        if count == INFINITE:
+            self._refuse_no_end(asking)
         return None if count < 0 else count
+
+    def _refuse_no_end(self, asking: FrameType) -> None:
+        """Raise where Keras was not told how many steps make an epoch: it would go on for ever."""
+        if getattr(asking.f_locals.get("self"), "steps_per_epoch", 1) is None:
+            raise ArgumentError(
+                f"{self._call}: the dataset is endless, and Keras was not told how many steps an epoch has: "
+                f"it would never end. Give fit() a steps_per_epoch, evaluate() and predict() steps, and data "
+                f"for validation validation_steps; or leave the repeat() out, as Keras repeats by itself."
+            )
 
     @property
     def batch_size(self) -> int | None:
@@ -97,7 +112,7 @@ class Batches:
         epoch = self._spare.pop() if self._spare else self._dataset._next_epoch()
         given = 0
         try:
-            with self._dataset.iterate(epoch=epoch) as batches:
+            with counted(self._dataset, epoch) as batches:
                 for batch in batches:
                     structure = structure_of(batch, top=False)
                     made = [convert(leaf) for leaf in structure.flatten(batch)]

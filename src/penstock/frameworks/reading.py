@@ -11,12 +11,12 @@ from penstock.errors import ArgumentError
 from penstock.frameworks.declared import Declared
 from penstock.graph import checks
 from penstock.graph.op import Op
-from penstock.graph.site import user_site
 from penstock.memory.budget import Memory, resolve_budget
 from penstock.ops.parts.sharding import FILE, WAYS
 from penstock.ops.parts.terminals import length
 from penstock.ops.shard import KEEP, REMAINDERS
 from penstock.options import Options
+from penstock.site import user_site
 
 
 class Shared(Declared, Protocol):

@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 
 from penstock.errors import ClosedError, ElementError
+from penstock.frameworks.counted import counted
 from penstock.frameworks.declared import Declared
 from penstock.frameworks.tensorflow_layout import Array, Layout, layout_of, may_be_ragged
 from penstock.graph.op import INFINITE
-from penstock.graph.site import user_site
 from penstock.io.formats.optional import optional
 from penstock.ops.parts.signature import signature_of
+from penstock.site import user_site
 
 PATIENCE = 0.005
 """Seconds after which TensorFlow gets the small elements that are there."""
@@ -97,7 +98,7 @@ class Feed:
 
     def start(self) -> Pass:
         """Start a run."""
-        return Pass(self._dataset.iterate(), self.layout)
+        return Pass(counted(self._dataset), self.layout)
 
 
 class Pass:

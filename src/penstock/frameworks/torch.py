@@ -15,9 +15,9 @@ from penstock.frameworks.torch_leaves import Convert, tensor_of, unfit_leaf
 from penstock.frameworks.torch_pinned import pinned
 from penstock.frameworks.torch_world import place_here, salt_of_loader, with_worker
 from penstock.graph import checks
-from penstock.graph.site import user_site
 from penstock.io.formats.optional import optional
 from penstock.memory.budget import Memory
+from penstock.site import user_site
 
 torch: Any = optional("torch", "torch")
 

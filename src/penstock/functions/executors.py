@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.errors import ArgumentError, ArgumentTypeError
-from penstock.graph.site import user_site
+from penstock.site import user_site
 
 EXECUTORS = {
     "auto": "over the block where that gives the same, otherwise as measured",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from difflib import get_close_matches
 from traceback import format_exception
 from typing import Any, Protocol
 
@@ -13,8 +14,11 @@ from penstock.blocks.trace import Trace
 from penstock.errors import FunctionError
 from penstock.graph.op import Op
 from penstock.graph.running import Context
-from penstock.graph.site import failing_line
 from penstock.random.scope import Scope, enter
+from penstock.site import failing_line
+
+SHOWN = 20
+"""So many keys of an element are named in a message."""
 
 
 class Declared(Protocol):
@@ -48,7 +52,7 @@ class UserFunction:
                 return self.function(*element)
             return self.function(element)
         except Exception as error:
-            hint = _hint_for_arguments(error, element)
+            hint = _hint_for_arguments(error, element) or _hint_for_keys(error, element)
             raise self.failed(error, number, hint) from error
         finally:
             enter(before)
@@ -107,6 +111,21 @@ def _hint_for_arguments(error: Exception, element: Any) -> str:
         f" The element is a tuple of {len(element)}: its parts are separate arguments, "
         f"as in `lambda {names}: ...`."
     )
+
+
+def _hint_for_keys(error: Exception, element: Any) -> str:
+    """Which keys there are, if the function asked for another one."""
+    parts = element if type(element) is tuple else (element,)
+    dicts = [part for part in parts if isinstance(part, dict)]
+    if not isinstance(error, KeyError) or not dicts or not error.args:
+        return ""
+    key = error.args[0]
+    if any(key in part for part in dicts):
+        return ""  # it is of another dict
+    keys = [name for part in dicts for name in part]
+    near = get_close_matches(str(key), [name for name in keys if isinstance(name, str)], 1)
+    shown = ", ".join(map(repr, keys[:SHOWN])) + (", ..." if len(keys) > SHOWN else "")
+    return f" The element has the keys {shown}.{f' Did you mean {near[0]!r}?' if near else ''}"
 
 
 def _write_down(error: Exception, failure: FunctionError) -> None:

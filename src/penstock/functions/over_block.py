@@ -18,6 +18,7 @@ from penstock.blocks.rows import Rows
 from penstock.blocks.spec import BYTES, OBJECT, TEXT, Spec, TensorSpec
 from penstock.blocks.structure import structure_of
 from penstock.blocks.trace import NotVectorizable, Opaque, StandIn, Trace
+from penstock.blocks.unlaid import Unlaid
 from penstock.functions.function import UserFunction
 from penstock.kernels.halves import Both, one_by_one
 from penstock.kernels.spans import Empty
@@ -83,6 +84,8 @@ def _leaf(value: Any, trace: Trace) -> Any:
     if isinstance(value, Rows):
         if value._trace is not trace:
             trace.refuse("returns something of an earlier call")
+        if isinstance(value, Unlaid):
+            return value
         array = value._array
         return value if array.flags.c_contiguous else Rows(np.ascontiguousarray(array), trace)
     if isinstance(value, Opaque):
@@ -104,6 +107,8 @@ def _plain_list(value: list[Any]) -> bool:
 
 
 def _column(leaf: Any, trace: Trace) -> Column:
+    if isinstance(leaf, Unlaid):
+        return leaf.column
     if isinstance(leaf, Rows):
         array = leaf._array
         passed_on = any(array is source for source in trace.sources)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -105,6 +106,8 @@ class PlainRows:
             structure = self.structure if last else None
             if structure is None:
                 structure = structure_of(element)
+                if element is None:
+                    _warn_of_none(function, number)
             leaves = self._flat(function, structure, element, number)
             element = None
             own(leaves, came)
@@ -129,3 +132,12 @@ class PlainRows:
                 op=function.label,
                 number=number,
             ) from None
+
+
+def _warn_of_none(function: UserFunction, number: int) -> None:
+    warnings.warn(
+        f"{function.where}: the function returned None for element {number}. Is a `return` missing? What it "
+        f"returns is the new element.",
+        UserWarning,
+        stacklevel=2,
+    )

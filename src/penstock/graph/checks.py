@@ -11,7 +11,7 @@ from typing import Any
 
 from penstock.errors import ArgumentError, ArgumentTypeError
 from penstock.graph.running import Pipeline
-from penstock.graph.site import user_site
+from penstock.site import user_site
 
 STATE_AND_ELEMENT = "the state and the element, whatever parts it has, as in `lambda state, x: ...`"
 """What a function takes that carries a state."""

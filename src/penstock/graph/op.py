@@ -15,7 +15,7 @@ import numpy as np
 from penstock.blocks.spec import Spec
 from penstock.graph import checks
 from penstock.graph.running import Context, Running
-from penstock.graph.site import user_site
+from penstock.site import user_site
 
 INFINITE = -1
 """The cardinality of a dataset that never ends."""

@@ -186,6 +186,12 @@ class RecordShelf(Shelf):
         self._end = self._live
         self._shrink(min(have, keep))
 
+    def move(self, source: int, slot: int) -> None:
+        self._forget(np.array([slot]))
+        for each in (self._starts, self._lengths, self._away):
+            each[slot] = each[source]
+        self._lengths[source], self._away[source] = 0, -1
+
     def _shrink(self, size: int) -> None:
         self._account.release(len(self._arena.rows) - size)
         self._arena.resize(size)

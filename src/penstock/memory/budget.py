@@ -12,7 +12,7 @@ from weakref import WeakValueDictionary
 
 from penstock.memory.cgroup import files_upwards
 from penstock.memory.shared import Budget
-from penstock.options import Options, SharedMemory, parse_bytes
+from penstock.options import Options, SharedMemory, parse_memory
 
 VARIABLE = "PENSTOCK_MEMORY"
 SHARE = 4
@@ -36,16 +36,16 @@ def resolve_budget(
             return said
         if said is not None:
             assert not isinstance(said, SharedMemory)
-            return Budget(parse_bytes(said, where))
+            return Budget.of(parse_memory(said, where))
     text = environment.get(VARIABLE, "").strip()
     if text:
-        return _shared(parse_bytes(text, f"the environment variable {VARIABLE}"))
+        return _shared(parse_memory(text, f"the environment variable {VARIABLE}"))
     return _shared(usable_memory() // SHARE)
 
 
 def _shared(total: int) -> Budget:
     """The one of that size that all runs share which were not given one."""
-    return _defaults.setdefault(total, Budget(total))
+    return _defaults.setdefault(total, Budget.of(total))
 
 
 def usable_memory(root: Path = Path("/")) -> int:

@@ -45,7 +45,7 @@ class Ledger:
     """All accounts of a run, and its budget, which other runs may share."""
 
     def __init__(self, budget: int | Budget) -> None:
-        self.shared = budget if isinstance(budget, Budget) else Budget(budget)
+        self.shared = budget if isinstance(budget, Budget) else Budget.of(budget)
         self.began = perf_counter()
         """When the run began: what was made before is not its own."""
         self.accounts: dict[str, Account] = {}
@@ -197,7 +197,7 @@ class Ledger:
     def leave(self) -> None:
         """The run is over: the budget is there for the others alone. May be called more than once."""
         with self._settled():
-            shared, self.shared = self.shared, Budget(self.budget)
+            shared, self.shared = self.shared, Budget.of(self.budget)
             self.shared._held = self.held
             held, lent = shared._held, shared._lent()
             shared._leave(self)

@@ -11,14 +11,15 @@ import numpy as np
 from penstock.blocks.block import Block
 from penstock.blocks.build import concat
 from penstock.blocks.pack import Packed, pack, unpack
+from penstock.blocks.structure import LEAF
 from penstock.kernels.spans import Empty
 from penstock.memory.account import Account
 from penstock.memory.locked import read_only
 from penstock.memory.pages import own_pages
 from penstock.memory.spill import Scratch
 
-CHUNK = 256 << 10
-"""Blocks smaller than half of this are joined until they have half of it."""
+CHUNK = 128 << 10
+"""Blocks smaller than this are joined until they have as much; in a small budget, one part in 64 of it."""
 SPILLED = "keeps rows in a scratch file, to stay in the budget"
 
 
@@ -76,6 +77,10 @@ class RowLog:
         """About the bytes of one row."""
         return self._seen_bytes // max(self.rows, 1)
 
+    @property
+    def _chunk_bytes(self) -> int:
+        return min(CHUNK, self._account.ledger.budget // 64)
+
     def append(self, block: Block) -> None:
         """Keep a copy of the rows of `block`."""
         if block.rows == 0:
@@ -84,12 +89,13 @@ class RowLog:
             self.rows += block.rows
             size = block.nbytes
             self._seen_bytes += size
+            chunk = self._chunk_bytes
             # A chunk may have to come back from the file: its room is not for rows that stay.
-            self._account.expect(max(size, CHUNK // 2))
+            self._account.expect(max(size, chunk))
             over = self._account.over()
             if over:
                 self._spill(over)
-            if size >= CHUNK // 2:
+            if size >= chunk:
                 self._close_tail()
             if not self._granted(size):
                 self._close_tail()
@@ -99,21 +105,21 @@ class RowLog:
             self._account.keep(copied)
             self._tail.append(copied)
             self._tail_bytes += size
-            if self._tail_bytes >= CHUNK // 2:
+            if self._tail_bytes >= chunk:
                 self._close_tail()
 
     def _granted(self, size: int) -> bool:
         if self._account.request(size):
             return True
-        if size >= CHUNK // 2:
+        if size >= self._chunk_bytes:
             return False
         # Small blocks are gathered in memory even now, in the place of a chunk that goes to disk:
         # one by one they would make a file of crumbs.
         self._spill(size)
         return self._account.request(size)
 
-    def read(self, start: int, rows: int) -> Block:
-        """From 1 up to `rows` rows from number `start` on, read-only."""
+    def read(self, start: int, rows: int, leaf: int | None = None) -> Block:
+        """From 1 up to `rows` rows from number `start` on, read-only; one leaf of them, or all."""
         with self._lock:
             if not max(self.first, 0) <= start < self.rows or rows < 1:
                 raise IndexError(f"rows {start} to {start + rows} of {self.first} to {self.rows}")
@@ -121,21 +127,21 @@ class RowLog:
                 at = start - self._chunked
                 for part in self._tail:
                     if at < part.rows:
-                        return read_only(part.slice(at, min(at + rows, part.rows)))
+                        return read_only(_only(part.slice(at, min(at + rows, part.rows)), leaf))
                     at -= part.rows
             number = bisect.bisect(self._chunks, start, key=lambda chunk: chunk.first) - 1
             chunk = self._chunks[number]
             at = start - chunk.first
-            block = self._rows_of(chunk, at, min(at + rows, chunk.rows))
+            block = self._rows_of(chunk, at, min(at + rows, chunk.rows), leaf)
             return read_only(block, shared=chunk.block is not None)
 
-    def _rows_of(self, chunk: Chunk, start: int, stop: int) -> Block:
+    def _rows_of(self, chunk: Chunk, start: int, stop: int, leaf: int | None) -> Block:
         if chunk.block is not None:
-            return chunk.block.slice(start, stop)
+            return _only(chunk.block.slice(start, stop), leaf)
         assert chunk.packed is not None
         scratch, base = self._scratch(), chunk.offset
         return unpack(
-            chunk.packed,
+            chunk.packed if leaf is None else chunk.packed.leaf(leaf),
             lambda offset, out: scratch.read(base + offset, out),
             start,
             stop,
@@ -283,5 +289,9 @@ class RowLog:
 def compact(block: Block) -> Block:
     """A copy of a block whose buffers hold its rows and nothing else."""
     copied = block.take(np.arange(block.rows), own_pages)
-    copied.numbers = None
+    copied.numbers = copied.origin = None
     return copied
+
+
+def _only(block: Block, leaf: int | None) -> Block:
+    return block if leaf is None else Block(LEAF, [block.columns[leaf]], block.rows)

@@ -18,7 +18,8 @@ from weakref import WeakSet
 from penstock.errors import ClosedError
 from penstock.memory.overhead import Overhead
 from penstock.memory.sizes import show_bytes
-from penstock.options import SharedMemory, parse_bytes
+from penstock.options import SharedMemory, parse_memory
+from penstock.site import user_site
 
 if TYPE_CHECKING:
     from penstock.memory.ledger import Ledger
@@ -44,7 +45,17 @@ class Budget(SharedMemory):
     """
 
     def __init__(self, memory: int | str) -> None:
-        self.total = parse_bytes(memory, "Budget(memory=)")
+        self._begin(parse_memory(memory, f"Budget(memory=) at {user_site()}"))
+
+    @classmethod
+    def of(cls, total: int) -> Budget:
+        """A budget of so many bytes, as few as they may be."""
+        made = cls.__new__(cls)
+        made._begin(total)
+        return made
+
+    def _begin(self, total: int) -> None:
+        self.total = total
         self._lock = threading.RLock()
         self._members: list[Ledger] = []
         self._held = 0
@@ -74,8 +85,8 @@ class Budget(SharedMemory):
     def __repr__(self) -> str:
         return f"Budget({show_bytes(self.total).replace(' ', '')!r})"
 
-    def __reduce__(self) -> tuple[type[Budget], tuple[int]]:
-        return Budget, (self.total,)  # in another process it is another one, of the same size
+    def __reduce__(self) -> tuple[Callable[[int], Budget], tuple[int]]:
+        return Budget.of, (self.total,)  # in another process it is another one, of the same size
 
     @property
     def share(self) -> int:

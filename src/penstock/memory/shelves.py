@@ -14,9 +14,12 @@ from penstock.blocks.block import Block
 from penstock.blocks.build import column_of
 from penstock.blocks.columns import Column, DenseColumn, size_of
 from penstock.blocks.pack import pickle_row
+from penstock.blocks.placed import worth_placing
+from penstock.blocks.placed_rows import PlacedRows, row_places
 from penstock.blocks.records import Part, parts_of
 from penstock.blocks.structure import Structure
-from penstock.kernels.spans import Empty
+from penstock.kernels.halves import Both
+from penstock.kernels.spans import Empty, exchange_rows
 from penstock.memory.account import Account
 from penstock.memory.pages import GrowingArray
 from penstock.memory.slabs import Slabs
@@ -55,6 +58,10 @@ class Shelf(ABC):
         """Give `size` bytes of memory back, by putting rows on disk."""
 
     @abstractmethod
+    def move(self, source: int, slot: int) -> None:
+        """Have the row of slot `source` in this slot, over what was there; `source` is above all others."""
+
+    @abstractmethod
     def drop_from(self, slot: int) -> None:
         """Forget this slot and all above it."""
 
@@ -73,12 +80,12 @@ class DenseShelf(Shelf):
         scratch: Callable[[], Scratch],
         note: Callable[[str], None],
     ) -> None:
-        arrays = [column.array for column in block.columns if isinstance(column, DenseColumn)]
+        dense = [column for column in block.columns if isinstance(column, DenseColumn)]
         self._structure = block.structure
         self.parts = parts_of(block)
-        self._kinds = [(array.dtype, array.shape[1:]) for array in arrays]
+        self._kinds = [(column.dtype, column.row_shape) for column in dense]
         self._arrays = [GrowingArray(shape, dtype) for dtype, shape in self._kinds]
-        sizes = [array.dtype.itemsize * int(np.prod(array.shape[1:])) for array in arrays]
+        sizes = [dtype.itemsize * int(np.prod(shape)) for dtype, shape in self._kinds]
         self._sizes = sizes
         self._row_bytes = max(sum(sizes), 1)
         self._account = account
@@ -92,9 +99,7 @@ class DenseShelf(Shelf):
 
     def accepts(self, block: Block) -> bool:
         return len(block.columns) == len(self._kinds) and all(
-            isinstance(column, DenseColumn)
-            and column.array.dtype == dtype
-            and column.array.shape[1:] == shape
+            isinstance(column, DenseColumn) and column.dtype == dtype and column.row_shape == shape
             for column, (dtype, shape) in zip(block.columns, self._kinds, strict=True)
         )
 
@@ -120,6 +125,9 @@ class DenseShelf(Shelf):
         first = int(slots[0])
         in_order = rows is None and int(slots[-1]) == first + len(slots) - 1
         for column, held in zip(block.columns, self._arrays, strict=True):
+            if isinstance(column, PlacedRows):
+                column.put(rows, held.rows, slots)
+                continue
             array = _array(column)
             if in_order:  # as they come while the buffer fills
                 held.rows[first : first + len(slots)] = array
@@ -152,12 +160,30 @@ class DenseShelf(Shelf):
             if len(held.rows):
                 # mode="clip": sources that are not in memory are overwritten below.
                 np.take(held.rows, sources, axis=0, out=out, mode="clip")
-            if block is not None and len(coming):
-                out[coming] = _array(block.columns[number])[-1 - sources[coming]]
+            column = None if block is None or not len(coming) else block.columns[number]
+            if isinstance(column, PlacedRows):
+                column.put(-1 - sources[coming], out, coming)
+            elif column is not None:
+                out[coming] = _array(column)[-1 - sources[coming]]
             outs.append(out)
         for i in away.tolist():
             self._read(int(sources[i]), [out[i : i + 1] for out in outs])
         return Block(self._structure, [DenseColumn(out) for out in outs], count)
+
+    def exchange(
+        self, sources: Index, block: Block, slots: Index, rows: Index, empty: Empty, both: Both
+    ) -> Block | None:
+        """`gather` these sources and `put` these rows, in one pass; None where it takes two."""
+        places = [row_places(column) for column in block.columns]
+        known = [place for place in places if place is not None]
+        if self._spilled or int(slots.max()) >= self._room or len(known) < len(places):
+            return None
+        if not worth_placing(len(sources) * self._row_bytes, len(sources)):
+            return None
+        outs = [empty((len(sources), *held.rows.shape[1:]), held.rows.dtype) for held in self._arrays]
+        for (begins, _), held, out in zip(known, self._arrays, outs, strict=True):
+            exchange_rows(held.rows, sources, begins, slots, rows, out, both)
+        return Block(self._structure, [DenseColumn(out) for out in outs], len(sources))
 
     def row_sizes(self, slots: Index) -> Index:
         return np.full(len(slots), self._row_bytes, np.int64)
@@ -173,6 +199,19 @@ class DenseShelf(Shelf):
         self._spilled = True
         self._resize(keep)
         self._account.release(fewer * self._row_bytes)
+
+    def move(self, source: int, slot: int) -> None:
+        one = slice(slot, slot + 1)
+        if source < self._room:
+            for held in self._arrays:
+                held.rows[one] = held.rows[source]
+        elif slot < self._room:
+            self._read(source, [held.rows[one] for held in self._arrays])
+        elif self._segment_rows == 1:
+            self._segments[slot], self._segments[source] = self._place(source), self._place(slot)
+        else:
+            self._scratch().copy(self._place(source), self._place(slot), self._row_bytes)
+        self._highest = source
 
     def drop_from(self, slot: int) -> None:
         self._highest = min(self._highest, slot)
@@ -296,6 +335,13 @@ class ObjectShelf(Shelf):
                 self._forget(slot)
                 self._write(slot, leaves)
                 freed += held
+
+    def move(self, source: int, slot: int) -> None:
+        self._forget(slot)
+        if source in self._away:
+            self._away[slot] = self._away.pop(source)
+        self._rows[slot], self._sizes[slot] = self._rows[source], self._sizes[source]
+        del self._rows[source:], self._sizes[source:]
 
     def drop_from(self, slot: int) -> None:
         for number in range(slot, len(self._rows)):

@@ -16,6 +16,7 @@ from penstock.blocks.block import Block
 from penstock.blocks.build import concat
 from penstock.blocks.columns import DenseColumn
 from penstock.blocks.records import parts_of
+from penstock.kernels.halves import Both, one_by_one
 from penstock.kernels.spans import Empty
 from penstock.memory.account import Account
 from penstock.memory.arena import RecordShelf
@@ -36,11 +37,13 @@ class SlotStore:
         scratch: Callable[[], Scratch],
         empty: Empty = np.empty,
         note: Callable[[str], None] = lambda _: None,
+        both: Both = one_by_one,
     ) -> None:
         self._account = account
         self._scratch = scratch
         self._empty = empty
         self._note = note
+        self._both = both
         self._shelf: Shelf | None = None
         self._filled = np.zeros(0, bool)
         self._lock = threading.Lock()
@@ -65,6 +68,35 @@ class SlotStore:
                 shelf.spill(over)
             self._mark(slots)
             shelf.put(slots, block, rows)
+
+    def exchange(self, sources: Index, block: Block, slots: Index, rows: Index) -> Block:
+        """The rows of these sources, as by `gather`; these rows of `block` are then in these slots.
+
+        So `order.exchange` says: what is read of a slot is read before a row is put there.
+        """
+        with self._lock:
+            shelf = self._shelf
+            if isinstance(shelf, DenseShelf) and shelf.accepts(block) and not self._account.over():
+                made = shelf.exchange(sources, block, slots, rows, self._empty, self._both)
+                if made is not None:
+                    return made
+        made = self.gather(sources, block)
+        self.put(slots, block, rows)
+        return made
+
+    def put_aside(self, block: Block, slot: int) -> int:
+        """Put the row of a block into a spare slot, above `slot` and all that are filled; `move` follows."""
+        spare = int(np.append(np.flatnonzero(self._filled), slot).max()) + 1
+        self.put(np.array([spare]), block)
+        return spare
+
+    def move(self, spare: int, slot: int) -> None:
+        """Have the row that was put aside in this slot, over what was there."""
+        with self._lock:
+            assert self._shelf is not None
+            self._shelf.move(spare, slot)
+            self._filled[spare] = False
+            self._mark(np.array([slot]))
 
     def close(self) -> None:
         """Forget all rows and give everything back."""

@@ -17,6 +17,9 @@ from numpy.typing import NDArray
 from penstock.errors import ClosedError, PenstockError
 from penstock.memory.sizes import show_bytes
 
+COPIED = 64 << 10
+"""Bytes copied at a time from one place of a file to another."""
+
 
 class Scratch:
     """One file without a name: it is gone with its descriptor, whatever happens to the process.
@@ -89,6 +92,14 @@ class Scratch:
                 if got == 0:
                     raise PenstockError(f"The scratch file in {self.folder} was cut short.")
                 done += got
+
+    def copy(self, source: int, offset: int, size: int) -> None:
+        """Copy bytes from one place to another, a piece at a time."""
+        piece = np.empty(min(size, COPIED), np.uint8)
+        for done in range(0, size, COPIED):
+            part = piece[: size - done]
+            self.read(source + done, part)
+            self.write(offset + done, part)
 
     def close(self) -> None:
         """Close the file, which removes it; who uses it from now on gets a `ClosedError`."""

@@ -134,7 +134,8 @@ class RunningBatch(Running):
             stack_column(column, size, self._context, path, first)
             for column, path in zip(block.columns, block.structure.paths(), strict=True)
         ]
-        return Block(block.structure, columns, block.rows // size)
+        origin = None if block.origin is None else block.origin.batches(size)
+        return Block(block.structure, columns, block.rows // size, origin=origin)
 
     def state(self) -> Any:
         return {"input": self._upstream.state(), "seen": self._seen}

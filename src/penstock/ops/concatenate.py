@@ -135,4 +135,4 @@ class RunningConcatenate(Running):
         if block.structure == self._first.structure:
             return block
         columns = [block.columns[place] for place in self._order]
-        return Block(self._first.structure, columns, block.rows, block.numbers)
+        return Block(self._first.structure, columns, block.rows, block.numbers, block.origin)

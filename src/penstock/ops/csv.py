@@ -14,10 +14,10 @@ from penstock.blocks.structure import LEAF, tuple_of
 from penstock.errors import ArgumentError, ArgumentTypeError
 from penstock.graph import checks
 from penstock.graph.running import Context
-from penstock.graph.site import user_site
 from penstock.io.formats.csv import CsvColumn, CsvForm, CsvReader
 from penstock.io.stores.decompress import open_stream
 from penstock.ops.parts.files import FilesOp
+from penstock.site import user_site
 
 CALL = "CsvDataset"
 NUMBERS = tuple(np.dtype(kind) for kind in ("int32", "int64", "float32", "float64"))

@@ -63,7 +63,7 @@ class RunningEnumerate(Running):
         first, self._next = self._next, self._next + block.rows
         numbers = DenseColumn(np.arange(first, self._next, dtype=np.int64))
         structure = tuple_of([LEAF, block.structure])
-        return Block(structure, [numbers, *block.columns], block.rows)
+        return Block(structure, [numbers, *block.columns], block.rows, origin=block.origin)
 
     def state(self) -> Any:
         return {"input": self._upstream.state(), "next": self._next}

@@ -15,6 +15,7 @@ from penstock.functions.predicate import Predicate
 from penstock.graph import checks
 from penstock.graph.op import UNKNOWN, Op
 from penstock.graph.running import Context, Running
+from penstock.ops.parts.located import located
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -43,6 +44,7 @@ class RunningFilter(Running):
     """Gathers the rows with a yes; reads more at a time where few of them pass."""
 
     def __init__(self, op: Filter, context: Context) -> None:
+        self._op = op
         self._context = context
         self._upstream = context.input()
         self._predicate = Predicate(op.predicate, op, context)
@@ -77,6 +79,8 @@ class RunningFilter(Running):
 
     def _sift(self, block: Block) -> None:
         answers, used, self._error = self._predicate.apply(block)
+        if self._error is not None:
+            located(self._error, block, used - 1, self._op)
         chosen = np.flatnonzero(answers)
         self._row_bytes = block.nbytes // block.rows
         self._seen += used

@@ -20,9 +20,9 @@ from penstock.errors import ArgumentError, ArgumentTypeError
 from penstock.graph.fingerprint import UNSEEN
 from penstock.graph.op import Op, Traits
 from penstock.graph.running import Context, Running
-from penstock.graph.site import user_site
 from penstock.kernels import loading
 from penstock.ops.parts.declared import DeclaredArrays
+from penstock.site import user_site
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -16,8 +16,8 @@ from penstock.errors import ArgumentTypeError
 from penstock.graph.fingerprint import UNSEEN
 from penstock.graph.op import Op
 from penstock.graph.running import Context, Running
-from penstock.graph.site import user_site
 from penstock.ops.parts.declared import DeclaredArrays
+from penstock.site import user_site
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

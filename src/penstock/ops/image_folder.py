@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from penstock.blocks.block import Block
 from penstock.blocks.build import column_of
 from penstock.blocks.columns import DenseColumn
+from penstock.blocks.origin import Origin, Place
 from penstock.blocks.spec import BYTES, Spec, TensorSpec
 from penstock.blocks.structure import LEAF, Structure
 from penstock.errors import ArgumentError, StoreError
@@ -62,6 +63,17 @@ class ImageFolder(Op):
         return [str(Path(self.folder, name)) for name in classes]
 
 
+@dataclass(frozen=True, slots=True)
+class Pictures(Origin):
+    """The files of these pictures."""
+
+    listing: Listing
+    index: NDArray[np.int64]
+
+    def place(self, row: int) -> Place:
+        return Place(self.listing.path(int(self.index[row])), 0)
+
+
 class RunningImages(Running):
     """Lists the folder when it is first asked for a picture, and reads one file after another."""
 
@@ -107,7 +119,7 @@ class RunningImages(Running):
 
     def _block(self, images: list[bytes], index: NDArray[np.int64]) -> Block:
         columns = [column_of(images), DenseColumn(self._list.labels(index))]
-        return Block(STRUCTURE, columns, len(images))
+        return Block(STRUCTURE, columns, len(images), origin=Pictures(self._list, index))
 
     def state(self) -> Any:
         return {"at": self._at}

@@ -10,12 +10,12 @@ from typing import Any
 from penstock.blocks.spec import Spec, TensorSpec
 from penstock.errors import ArgumentError, ArgumentTypeError
 from penstock.graph.running import Context, Running
-from penstock.graph.site import user_site
 from penstock.io.formats.json_lines import JsonLinesReader
 from penstock.io.formats.json_values import JsonShape
 from penstock.io.stores.decompress import open_stream
 from penstock.ops.parts.files import FilesOp, RunningFiles
 from penstock.ops.parts.signature import signature_of
+from penstock.site import user_site
 
 CALL = "JsonLinesDataset"
 

@@ -17,9 +17,9 @@ from penstock.blocks.structure import LEAF
 from penstock.errors import ArgumentError, ArgumentTypeError, StoreError
 from penstock.graph.op import UNKNOWN, Op
 from penstock.graph.running import Context, Running
-from penstock.graph.site import user_site
 from penstock.io.stores.listing import list_paths
 from penstock.io.stores.opening import is_local
+from penstock.site import user_site
 
 
 def patterns_of(file_pattern: Any) -> tuple[str, ...]:

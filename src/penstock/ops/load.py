@@ -16,7 +16,6 @@ from penstock.graph import checks
 from penstock.graph.fingerprint import UNSEEN
 from penstock.graph.op import Op, Traits
 from penstock.graph.running import Context, Running
-from penstock.graph.site import user_site
 from penstock.io.formats.saved import SavedError
 from penstock.io.formats.saved_file import Checked, SavedFile
 from penstock.io.formats.saved_gather import Gather
@@ -25,6 +24,7 @@ from penstock.io.formats.saved_manifest import COMPLETE, SavedManifest, load_man
 from penstock.kernels.spans import offsets_of
 from penstock.ops.parts.placed import placed
 from penstock.ops.parts.saved_files import SavedFiles
+from penstock.site import user_site
 
 SHARE = 4
 """Files that are no larger than this part of the budget stay in memory, when rows come by their numbers."""

@@ -13,15 +13,18 @@ from numpy.typing import NDArray
 from penstock.blocks.block import Block
 from penstock.blocks.later import has_images
 from penstock.blocks.spec import Spec
-from penstock.errors import ElementError
+from penstock.errors import ArgumentError, ElementError
 from penstock.functions.executors import EXECUTORS, check_executor
 from penstock.functions.function import UserFunction
+from penstock.functions.returns import returns_nothing
 from penstock.functions.row_function import Learned, RowFunction
 from penstock.graph import checks
 from penstock.graph.fingerprint import UNSEEN
 from penstock.graph.op import Op, Traits
 from penstock.graph.running import Context, Divisible, Running, Task
 from penstock.kernels import loading
+from penstock.ops.parts.located import located
+from penstock.site import line_of
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,13 @@ class Map(Op):
 
     def __post_init__(self) -> None:
         checks.function(self.function, "map(map_func=)", self.inputs[0])
+        if returns_nothing(self.function):
+            raise ArgumentError(
+                self.fail(
+                    f"expected a function that returns the new element, but {self.function.__name__} "
+                    f"({line_of(self.function)}) returns nothing, ever. Is its `return` missing?"
+                )
+            )
         if self.num_parallel_calls is not None:
             checks.count(
                 self.num_parallel_calls, "map(num_parallel_calls=)", least=1, also={-1: "ps.AUTOTUNE"}
@@ -156,8 +166,9 @@ class _Call(Task):
     """The function's calls with the rows of a block."""
 
     def __init__(
-        self, function: RowFunction, block: Block, numbers: NDArray[np.int64], place: int, room: int
+        self, op: Map, function: RowFunction, block: Block, numbers: NDArray[np.int64], place: int, room: int
     ) -> None:
+        self._op = op
         self._function = function
         self._block: Block | None = block
         self._numbers = numbers
@@ -170,10 +181,14 @@ class _Call(Task):
         assert block is not None, "a task is done once"
         part = block.slice(0, min(rows, block.rows))
         outcome = self._function.apply(part, self._numbers[: part.rows], self._room, self._place)
+        if outcome.block is not None:
+            outcome.block.origin = part.origin
+        if outcome.error is not None:
+            located(outcome.error, part, outcome.used - 1, self._op)
         rest = None
         if outcome.used < block.rows:
             left, numbers = block.slice(outcome.used, block.rows), self._numbers[outcome.used :]
-            rest = _Call(self._function, left, numbers, self._place + outcome.used, self._room)
+            rest = _Call(self._op, self._function, left, numbers, self._place + outcome.used, self._room)
         return [made for made in (outcome.block, outcome.error) if made is not None], rest
 
 
@@ -181,6 +196,7 @@ class RunningMap(Divisible):
     """Numbers the rows and hands blocks to the function."""
 
     def __init__(self, op: Map, context: Context) -> None:
+        self._op = op
         self._context = context
         self._carried = op.carried
         self._upstream = context.input()
@@ -231,7 +247,7 @@ class RunningMap(Divisible):
         numbers = block.numbers if self._carried else None
         if numbers is None:
             numbers = np.arange(place, self._seen)
-        return _Call(self._rows, block, numbers, place, self._context.block_bytes)
+        return _Call(self._op, self._rows, block, numbers, place, self._context.block_bytes)
 
     @property
     def side_by_side(self) -> bool:

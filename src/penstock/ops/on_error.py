@@ -13,9 +13,9 @@ from penstock.graph import checks
 from penstock.graph.fingerprint import UNSEEN
 from penstock.graph.op import UNKNOWN, Op
 from penstock.graph.running import Context, Running
-from penstock.graph.site import user_site
 from penstock.ops.ignore_errors import RunningIgnoreErrors
 from penstock.ops.parts.placed import placed
+from penstock.site import user_site
 
 ACTIONS = ("raise", "skip", "quarantine")
 

@@ -16,7 +16,7 @@ from penstock.errors import ArgumentError, ArgumentTypeError
 from penstock.graph import checks
 from penstock.graph.op import Op, Traits
 from penstock.graph.running import Context, Running
-from penstock.graph.site import user_site
+from penstock.site import user_site
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

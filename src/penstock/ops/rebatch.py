@@ -9,6 +9,7 @@ import numpy as np
 
 from penstock.blocks.block import Block
 from penstock.blocks.columns import BytesColumn, Column, DenseColumn, ObjectColumn, RaggedColumn
+from penstock.blocks.ragged import stacked_rows
 from penstock.blocks.spec import Spec
 from penstock.errors import ArgumentError, ElementError
 from penstock.graph import checks
@@ -17,7 +18,7 @@ from penstock.graph.running import Context, Running
 from penstock.graph.track import Track
 from penstock.memory.account import fewer
 from penstock.ops.batch import batched_spec, stack_column
-from penstock.ops.parts.assembly import joined
+from penstock.ops.parts.assembly import Assembly
 from penstock.ops.parts.dropped import let_go
 from penstock.ops.unbatch import RunningUnbatch, batch_size, check_batches, row_spec
 
@@ -80,8 +81,7 @@ class RunningRebatch(Running):
         self._batch = 0
         self._rest: Block | None = None
         self._like: Block | None = None
-        self._parts: list[Block] = []
-        self._have = 0
+        self._begun = Assembly(0, context.empty)
         self._seen = 0
         self._again = 0  # so many rows have been used up before
         self._ended = False
@@ -90,27 +90,30 @@ class RunningRebatch(Running):
         size = self._sizes[self._batch % len(self._sizes)]
         if size == 0:
             return self._of_no_rows()
-        if not self._have and self._rest is None:
+        if not self._begun.rows and self._rest is None:
             self._context.track.take(self.state)
         while not self._ended:
-            block = self._next(size - self._have if self._have else self._needed(rows))
+            have = self._begun.rows
+            block = self._next(size - have if have else self._needed(rows))
             if block is None:
                 self._ended = True
                 break
-            batches = 0 if self._have else min(rows, block.rows // size)
+            batches = 0 if have else min(rows, block.rows // size)
             if batches:
-                batches = batches if self._uniform and _stacks(block) else 1
+                batches = batches if self._uniform and _stacks(block) and not self._unbatched.ragged else 1
                 return self._stack(self._cut(block, batches * size), size)
-            if not self._have:
+            if not have:
                 one = -(-block.nbytes // block.rows)
                 self._context.account.need(one * size, fewer("batch_size", one))
-            self._parts.append(self._cut(block, size - self._have))
-            self._have += self._parts[-1].rows
-            if self._have == size:
-                return self._stack(self._joined(), size)
-        if self._have and not self._op.drop_remainder:
-            return self._stack(self._joined(), self._have)
-        self._parts, self._have = [], 0
+                self._begun = Assembly(size, self._context.empty)
+            self._begun.add(self._cut(block, size - have))
+            del block  # what it holds is not needed while the next batch is made
+            if self._begun.rows == size:
+                return self._stack(self._begun.take(), size)
+        if self._begun.rows and not self._op.drop_remainder:
+            left = self._begun.take()
+            return self._stack(left, left.rows)
+        self._begun.clear()
         return None
 
     def _needed(self, batches: int) -> int:
@@ -173,24 +176,29 @@ class RunningRebatch(Running):
         self._rest = block.slice(rows, block.rows)
         return block.slice(0, rows)
 
-    def _joined(self) -> Block:
-        parts, self._parts = self._parts, []
-        return joined(parts, self._context.empty)
-
     def _stack(self, block: Block, size: int) -> Block:
         first, batches = self._seen, block.rows // size
         self._seen += block.rows
         self._batch += batches
-        self._have = 0
         columns = [
-            stack_column(column, size, self._context, path, first)
-            for column, path in zip(block.columns, block.structure.paths(), strict=True)
+            _ragged(column, self._unbatched.ragged[i])
+            if i in self._unbatched.ragged
+            else stack_column(column, size, self._context, path, first)
+            for i, (column, path) in enumerate(zip(block.columns, block.structure.paths(), strict=True))
         ]
         return Block(block.structure, columns, batches)
 
     def close(self) -> None:
-        self._parts, self._rest, self._like = [], None, None
+        self._begun.clear()
+        self._rest = self._like = None
         self._unbatched.close()
+
+
+def _ragged(column: Column, splits_dtype: Any) -> Column:
+    """One batch of rows that came out of a `Ragged`, as another."""
+    batch = np.empty(1, object)
+    batch[0] = stacked_rows(list(column.items()), splits_dtype)
+    return ObjectColumn(batch)
 
 
 def _stacks(block: Block) -> bool:

@@ -18,12 +18,12 @@ from penstock.errors import ArgumentError, ArgumentTypeError
 from penstock.graph import checks
 from penstock.graph.op import INFINITE, UNKNOWN, Op, fresh_seed
 from penstock.graph.running import Context, Running
-from penstock.graph.site import user_site
 from penstock.kernels.bits import bits, counters, mix, unit
 from penstock.memory.rowlog import RowLog
 from penstock.ops.map import Map
 from penstock.ops.parts.measured import Measured
 from penstock.ops.sample_from_datasets import SampleFromDatasets
+from penstock.site import user_site
 
 Shares = NDArray[np.float64]
 
@@ -65,7 +65,11 @@ def resampled(above: Op, class_func: Any, target_dist: Any, initial_dist: Any, s
     if initial is None:
         weights = Unfiltered(inputs=(classed,), target=target)
         return SampleFromDatasets(
-            inputs=(classed, accepted, weights), varying=True, seed=seed, stop_on_empty_dataset=True
+            inputs=(classed, accepted, weights),
+            varying=True,
+            seed=seed,
+            stop_on_empty_dataset=True,
+            of_one=True,
         )
     share = float(acceptance(initial, target)[1])
     if share == 0:
@@ -75,6 +79,7 @@ def resampled(above: Op, class_func: Any, target_dist: Any, initial_dist: Any, s
         weights=(share, 1 - share),
         seed=seed,
         stop_on_empty_dataset=True,
+        of_one=True,
     )
 
 

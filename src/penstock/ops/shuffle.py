@@ -123,11 +123,12 @@ class RunningShuffle(Running):
             key,
             op.rows,
             op.bytes,
-            SlotStore(context.account, context.scratch, context.empty, context.note),
+            SlotStore(context.account, context.scratch, context.empty, context.note, context.both),
             self._pull,
             context.rows_for,
             numbered=op.numbered,
             room=self._room,
+            fits=self._fits,
         )
         self._largest = 0
 
@@ -135,6 +136,10 @@ class RunningShuffle(Running):
         granted = self._context.account.request(size)
         self._known += size if granted else 0
         return granted
+
+    def _fits(self, size: int) -> bool:
+        ledger, account = self._context.ledger, self._context.account
+        return ledger.room(account) + ledger.idle >= size
 
     def _pull(self, rows: int) -> Block | None:
         block = self._upstream.pull(rows)
@@ -253,7 +258,7 @@ class RunningIndexShuffle(Running):
             block = block.take(np.arange(block.rows), self._empty)
         self._most = min(8 * max(self._most, rows), self._rows_for(block.nbytes // block.rows))
         if self._numbered:
-            block = Block(block.structure, block.columns, block.rows, index)
+            block = Block(block.structure, block.columns, block.rows, index, block.origin)
         return block
 
     def _next_index(self, rows: int) -> Index:

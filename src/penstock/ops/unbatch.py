@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from penstock.blocks.block import Block
 from penstock.blocks.build import as_leaf, column_of
 from penstock.blocks.columns import BytesColumn, Column, DenseColumn, ObjectColumn, RaggedColumn
+from penstock.blocks.ragged import Ragged
 from penstock.blocks.spec import Spec, TensorSpec
 from penstock.errors import ArgumentError, DataError, ElementError
 from penstock.graph.op import INFINITE, UNKNOWN, Op
@@ -90,6 +91,8 @@ class RunningUnbatch(Running):
         self._error: ElementError | None = None
         self._size = 1
         self._seen = 0
+        self.ragged: dict[int, Any] = {}
+        """The leaves that came as `Ragged`, each with the dtype of its splits."""
 
     def pull(self, rows: int) -> Block | None:
         while True:
@@ -121,6 +124,9 @@ class RunningUnbatch(Running):
                 self._batches = block.slice(good + 1, block.rows)
         self._seen += min(good + 1, block.rows)
         total = int(lengths[0][:good].sum())
+        for i, column in enumerate(block.columns):
+            if isinstance(column, ObjectColumn) and isinstance(column.array[0], Ragged):
+                self.ragged[i] = column.array[0].row_splits.dtype
         if total:
             self._size = max(1, total // good)
             columns = [rows_of(column) for column in block.slice(0, good).columns]

@@ -12,9 +12,9 @@ from penstock.blocks.structure import Structure, structure_of
 from penstock.errors import ArgumentTypeError, ElementError
 from penstock.graph.op import INFINITE, UNKNOWN, Op
 from penstock.graph.running import Context, Input, Pipeline, Running
-from penstock.graph.site import user_site
 from penstock.graph.track import State, Track
 from penstock.ops.parts.dropped import let_go
+from penstock.site import user_site
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -167,7 +167,8 @@ class RunningZip(Running):
             raise failed
         blocks = [lane.cut(rows) for lane in self._lanes]
         columns = [column for block in blocks for column in block.columns]
-        return Block(self._filled(blocks), columns, rows)
+        origin = next((block.origin for block in blocks if block.origin is not None), None)
+        return Block(self._filled(blocks), columns, rows, origin=origin)
 
     def state(self) -> Any:
         return {

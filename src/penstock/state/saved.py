@@ -10,8 +10,8 @@ from typing import Any
 from penstock.errors import ArgumentError, ArgumentTypeError
 from penstock.graph.op import Op
 from penstock.graph.plan import Node, Plan
-from penstock.graph.site import user_site
 from penstock.graph.track import State
+from penstock.site import user_site
 from penstock.state.described import described, difference, python
 
 FORMAT = 1

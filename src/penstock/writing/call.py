@@ -7,9 +7,9 @@ from typing import Any
 from penstock.graph import checks
 from penstock.graph.fingerprint import digest_of
 from penstock.graph.running import Pipeline
-from penstock.graph.site import user_site
 from penstock.io.stores.watched import watched
 from penstock.memory.budget import Memory, resolve_budget
+from penstock.site import user_site
 from penstock.writing.folder import folder_of
 from penstock.writing.layout import layout_of
 from penstock.writing.manifest import Manifest

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from penstock.errors import ArgumentError, ArgumentTypeError, StoreError
-from penstock.graph.site import user_site
 from penstock.io.stores.remote import is_address
 from penstock.kernels.crc32c_after import crc32c_after
+from penstock.site import user_site
 from penstock.writing.layout import FILES
 from penstock.writing.manifest import NAME, Shard
 

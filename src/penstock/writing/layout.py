@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from penstock.errors import ArgumentError
 from penstock.graph import checks
 from penstock.graph.op import INFINITE, UNKNOWN
-from penstock.graph.site import user_site
 from penstock.memory.sizes import show_bytes
 from penstock.options import parse_bytes
+from penstock.site import user_site
 
 SHARD_BYTES = 128 << 20
 """About so many bytes of records make a file, where nobody said how many files there are to be."""

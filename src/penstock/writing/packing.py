@@ -13,9 +13,9 @@ from collections.abc import Callable
 from concurrent.futures import Executor, Future
 
 from penstock.errors import ArgumentError
-from penstock.graph.site import user_site
 from penstock.io.stores.decompress import COMPRESSIONS
 from penstock.io.tfrecord_options import TFRecordOptions
+from penstock.site import user_site
 
 PIECE = 512 << 10
 """So many bytes are compressed at a time."""

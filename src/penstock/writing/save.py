@@ -12,7 +12,6 @@ from penstock.engine.run import Run
 from penstock.errors import ArgumentError, ArgumentTypeError, ElementError, StoreError
 from penstock.graph.op import AUTOTUNE, Op
 from penstock.graph.passes import plan_of
-from penstock.graph.site import user_site
 from penstock.io.formats.saved_folder import SavedWriter, check_own, remove_files
 from penstock.io.formats.saved_manifest import COMPLETE, SavedManifest, difference, load_manifest
 from penstock.io.formats.saved_structure import NotSaved
@@ -21,6 +20,7 @@ from penstock.io.stores.writing import BUFFER
 from penstock.memory.shared import Budget
 from penstock.ops.prefetch import Prefetch
 from penstock.options import Options
+from penstock.site import user_site
 from penstock.writing.behind import behind
 from penstock.writing.folder import writing_in
 from penstock.writing.progress import Progress

@@ -9,13 +9,13 @@ from penstock.graph import checks
 from penstock.graph.fingerprint import digest_of
 from penstock.graph.op import INFINITE
 from penstock.graph.running import Pipeline
-from penstock.graph.site import user_site
 from penstock.io.formats.saved_folder import SHARD_BYTES
 from penstock.io.formats.saved_manifest import SavedManifest, new_token
 from penstock.io.stores.watched import watched
 from penstock.memory.budget import Memory, resolve_budget
 from penstock.ops.parts.saved_arguments import directory_of
 from penstock.options import parse_bytes
+from penstock.site import user_site
 from penstock.writing.save import Saving
 from penstock.writing.written import Written
 

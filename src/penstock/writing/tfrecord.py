@@ -18,13 +18,13 @@ from penstock.engine.run import Run
 from penstock.errors import ArgumentError, ElementError, StoreError
 from penstock.graph.op import AUTOTUNE, Op
 from penstock.graph.passes import plan_of
-from penstock.graph.site import user_site
 from penstock.io.stores.watched import change, present
 from penstock.io.stores.writing import BUFFER
 from penstock.memory.shared import Budget
 from penstock.ops.map import Map
 from penstock.ops.prefetch import Prefetch
 from penstock.options import Options
+from penstock.site import user_site
 from penstock.writing.behind import behind
 from penstock.writing.folder import is_whole, remove_leftovers, shards_in, writing_in
 from penstock.writing.manifest import COMPLETE, NAME, Manifest, load_manifest

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from penstock.blocks.block import Block
 from penstock.blocks.columns import BytesColumn, Column, DenseColumn
+from penstock.blocks.origin import Listed
 from penstock.blocks.spec import BYTES, TEXT, dtype_name
 from penstock.blocks.structure import LEAF, tuple_of
 from penstock.errors import DataError
@@ -24,6 +25,8 @@ SHARE = 16
 LEAST_ROWS = 8
 ERRORS = 512
 """The most errors that are made at a time."""
+
+TEXTS = (dtype_name(BYTES), dtype_name(TEXT))
 
 WORDS = {
     kernels.PLAIN_QUOTE: "expected no quotes in a field without quotes around it, got one in field {}. Put "
@@ -106,7 +109,8 @@ class CsvReader(PiecewiseReader):
             bad = bad[:ERRORS]
             rows = int(bad[-1]) + 1
             used = int(found.bounds[rows])
-        block = Block(self._structure, columns, len(kept))
+        origin = Listed([self.path], None, self.base + found.bounds[kept], self.unpacked)
+        block = Block(self._structure, columns, len(kept), origin=origin)
         return used, self._in_order(data, used, rows, first, bad, block, kept, states)
 
     def _in_order(
@@ -198,6 +202,8 @@ class CsvReader(PiecewiseReader):
                 what = f"expected {kind} in column {at}, got {raw!r}. Give it a default if it may be missing"
             else:
                 what = f"expected {kind} in column {at}, got {raw[:60]!r}"
+                if self.base + int(found.bounds[row]) == 0 and not self._form.header and kind not in TEXTS:
+                    what += ". If the first line is a header, say header=True"
         elif status == kernels.FEW:
             what = f"expected {self._fields()}, got {field}"
         elif status == kernels.MANY:

@@ -6,6 +6,7 @@ import numpy as np
 
 from penstock.blocks.block import Block
 from penstock.blocks.columns import BytesColumn
+from penstock.blocks.origin import Spaced
 from penstock.blocks.structure import LEAF
 from penstock.errors import DataError
 from penstock.graph.running import Context
@@ -56,7 +57,10 @@ class FixedLengthReader(PiecewiseReader):
             return self._end(data) if last else (0, [])
         used = rows * self._record
         offsets = np.arange(0, used + 1, self._record, dtype=np.int64)
-        return used, [Block(LEAF, [BytesColumn(data[:used].copy(), offsets, text=False)], rows)]
+        column = BytesColumn(data[:used].copy(), offsets, text=False)
+        return used, [
+            Block(LEAF, [column], rows, origin=Spaced(self.path, self.base, offsets, 0, self.unpacked))
+        ]
 
     def at_end(self) -> DataError | None:
         return self._misfit(self.base, self.base) if self._skip or self._footless else None

@@ -11,7 +11,7 @@ import numpy as np
 from penstock.blocks.block import Block
 from penstock.blocks.build import column_of
 from penstock.blocks.columns import Column
-from penstock.blocks.structure import LEAF
+from penstock.blocks.origin import Listed
 from penstock.errors import DataError
 from penstock.graph.running import Context
 from penstock.io.formats.json_values import JsonShape
@@ -62,23 +62,28 @@ class JsonLinesReader(PiecewiseReader):
         good = [leaves for leaves, _, _ in rows if not isinstance(leaves, ValueError)]
         columns = self._shape.columns(good) if good and len(good) == len(rows) else None
         if columns is not None:
-            return self._block(columns, len(rows))
+            return self._block(columns, [start for _, start, _ in rows])
         found: list[Block | DataError] = []
         made: list[list[Any]] = []
+        starts: list[int] = []
         for leaves, start, line in rows:
             try:
                 if isinstance(leaves, ValueError):
                     raise leaves
                 made.append(self._shape.row(leaves))
+                starts.append(start)
             except ValueError as error:
-                found += self._block([column_of(one) for one in zip(*made, strict=True)], len(made))
-                made = []
+                found += self._block([column_of(one) for one in zip(*made, strict=True)], starts)
+                made, starts = [], []
                 found.append(self.wrong(f"{error}.", self.base + start, line))
-        return [*found, *self._block([column_of(one) for one in zip(*made, strict=True)], len(made))]
+        return [*found, *self._block([column_of(one) for one in zip(*made, strict=True)], starts)]
 
-    def _block(self, columns: list[Column], rows: int) -> list[Block | DataError]:
-        assert self._shape.structure is not None or not rows
-        return [Block(self._shape.structure or LEAF, columns, rows)] if rows else []
+    def _block(self, columns: list[Column], starts: list[int]) -> list[Block | DataError]:
+        if not starts:
+            return []
+        assert self._shape.structure is not None
+        origin = Listed([self.path], None, np.array(starts) + self.base, self.unpacked)
+        return [Block(self._shape.structure, columns, len(starts), origin=origin)]
 
 
 def _value(line: bytes) -> Any:

@@ -13,7 +13,7 @@ from penstock.blocks.block import Block
 from penstock.errors import DataError
 from penstock.graph.running import Context
 from penstock.io.formats.reader import Reader
-from penstock.io.stores.decompress import Stream
+from penstock.io.stores.decompress import Plain, Stream
 from penstock.memory.sizes import show_bytes
 
 LEAST = 4 << 10
@@ -38,6 +38,7 @@ class PiecewiseReader(Reader):
 
     def __init__(self, stream: Stream, context: Context, buffer_size: int | None) -> None:
         self.path = stream.stored.path
+        self.unpacked = not isinstance(stream, Plain)
         self.context = context
         self.base = 0
         """Where in the file, unpacked, the bytes at hand begin."""

@@ -6,6 +6,7 @@ import numpy as np
 
 from penstock.blocks.block import Block
 from penstock.blocks.columns import BytesColumn, Index
+from penstock.blocks.origin import Listed, Origin, Spaced
 from penstock.blocks.structure import LEAF
 from penstock.errors import DataError
 from penstock.io.formats.pieces import Bytes, PiecewiseReader
@@ -23,7 +24,17 @@ class TextLineReader(PiecewiseReader):
         rows = len(offsets) - 1
         if not rows:
             return 0, []
-        return used, [Block(LEAF, [BytesColumn(values, offsets, text=False)], rows)]
+        column = BytesColumn(values, offsets, text=False)
+        return used, [Block(LEAF, [column], rows, origin=self._origin(data, offsets, used))]
+
+    def _origin(self, data: Bytes, offsets: Index, used: int) -> Origin:
+        """Where the lines begin; their ends are alike as a rule."""
+        ended = len(offsets) - (1 if data[used - 1] == NEWLINE else 2)
+        gap, others = divmod(used - int(offsets[-1]), max(ended, 1))
+        if not others:
+            return Spaced(self.path, self.base, offsets, gap, self.unpacked)
+        ends = np.flatnonzero(data[: used - 1] == NEWLINE)
+        return Listed([self.path], None, np.concatenate([[0], ends + 1]) + self.base, self.unpacked)
 
 
 def lines_of(data: Bytes, last: bool) -> tuple[Bytes, Index, int]:

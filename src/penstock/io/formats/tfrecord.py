@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from penstock.blocks.block import Block
 from penstock.blocks.columns import BytesColumn
+from penstock.blocks.origin import Spaced
 from penstock.blocks.structure import LEAF
 from penstock.errors import BudgetError, DataError
 from penstock.graph.running import Context
@@ -19,6 +20,8 @@ from penstock.memory.sizes import show_bytes
 
 FIRST = 128 << 10
 """So many bytes are read at first, and four times as many each time after, up to a block."""
+NEAR = 1 << 20
+"""More is read at a time only for who asks for more: so much stays in the processor's cache."""
 LEAST = 4 << 10
 """So many are read at a time even where memory is short."""
 PART = 16
@@ -66,24 +69,32 @@ class TFRecordReader(Reader):
         self._place = self._at = self._stop = 0
         """In the buffer: where the next record is moved to, where its frame begins, where the bytes end."""
         self._row = row
+        self._bounds: NDArray[np.int64] = np.empty(0, np.int64)
+        self._found = 0
+        """The records from there on that have been found and checked, and their bounds in the buffer."""
+        self._record = 0
+        """The bytes of a record, about."""
         self._ended = False
 
     def pull(self, rows: int) -> Block | None:
         while not self._ended:
-            most = max(1, min(rows, ROWS, (self._stop - self._at) // (HEAD + FOOT)))
-            offsets = np.empty(most + 1, np.int64)
-            count, at, why, size = unframe(
-                self._buffer, self._at, self._stop, self._buffer, self._place, offsets, most
+            if self._found:
+                return self._block(min(rows, self._found))
+            have = self._stop - self._at
+            most = max(1, min(ROWS, have // (HEAD + self._record + FOOT) + 1))
+            bounds = np.empty(most + 1, np.int64)
+            self._found, _, why, size = unframe(
+                self._buffer, self._at, self._stop, self._buffer, self._place, bounds, most
             )
-            if count:
-                self._at = at
-                self._row += count
-                return self._block(offsets[: count + 1], count)
-            if why == WRONG_DATA:
+            if self._found:
+                found = bounds[: self._found + 1]
+                self._bounds = found if 2 * len(found) > most else found.copy()  # many more were looked for
+            elif why == WRONG_DATA:
                 raise self._wrong_data(size)
-            if why == WRONG_LENGTH:
+            elif why == WRONG_LENGTH:
                 raise self._last(self._wrong_length())
-            self._read(size)
+            else:
+                self._read(size, rows)
         return None
 
     def state(self) -> Any:
@@ -95,20 +106,30 @@ class TFRecordReader(Reader):
         self._base, self._row = state["offset"], state["row"]
         self._stream.seek(self._base)
 
-    def _block(self, bounds: NDArray[np.int64], rows: int) -> Block:
+    def _block(self, rows: int) -> Block:
+        """The next of the records that have been found."""
+        bounds, self._bounds = self._bounds[: rows + 1], self._bounds[rows:]
+        path, unpacked = self._stream.stored.path, bool(self._compression)
+        origin = Spaced(path, self._base + self._at, bounds, HEAD + FOOT, unpacked)
+        self._found -= rows
         first, self._place = self._place, int(bounds[-1])
-        values = self._buffer[first : self._place]
-        return Block(LEAF, [BytesColumn(values, bounds - first, text=False)], rows)
+        self._at += self._place - first + rows * (HEAD + FOOT)
+        self._row += rows
+        self._record = (self._place - first) // rows
+        return Block(LEAF, [BytesColumn(self._buffer, bounds, text=False)], rows, origin=origin)
 
-    def _read(self, size: int) -> None:
-        """Have more of the frame at hand, which has at least `size` bytes and is not complete."""
+    def _read(self, size: int, rows: int) -> None:
+        """Have more of the frame at hand, which has at least `size` bytes and is not complete.
+
+        So many rows are asked for.
+        """
         have, left = self._stop - self._at, self._left()
         if left == 0:
             self._ended = True
             return
         if size > left:  # found before anything is allocated
             raise self._last(self._cut_off(size))
-        self._have_room(min(max(size, self._at_once()), left))
+        self._have_room(min(max(size, self._at_once(rows)), left))
         try:
             count = self._stream.read_into(self._buffer[have:].data)
         except DataError as error:
@@ -120,10 +141,10 @@ class TFRecordReader(Reader):
                 raise self._last(self._cut_off(size))
             self._ended = True
 
-    def _at_once(self) -> int:
+    def _at_once(self, rows: int) -> int:
         """How many bytes to read now. Many files may be open: each takes but a part of what is left."""
         part = self._context.ledger.room(self._context.account) // PART
-        return min(self._ask, max(part, LEAST))
+        return min(self._ask, max(part, LEAST), max(rows * (HEAD + self._record + FOOT), NEAR))
 
     def _left(self) -> int:
         """The most bytes that there can be from the frame at hand on."""

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from penstock.blocks.block import Block
 from penstock.blocks.columns import BytesColumn
+from penstock.blocks.origin import Listed
 from penstock.blocks.structure import LEAF
 from penstock.errors import DataError, ElementError, StoreError
 from penstock.graph.running import Context
@@ -97,7 +98,8 @@ class IndexedRecords:
         if self._good is not None:
             self._good[index[:good]] = True
         bounds = bounds[: good + 1]
-        return Block(LEAF, [BytesColumn(buffer[: bounds[-1]], bounds, text=False)], good)
+        column = BytesColumn(buffer[: bounds[-1]], bounds, text=False)
+        return Block(LEAF, [column], good, origin=Listed(self._paths, which[:good], starts[:good]))
 
     def _none_yet(self) -> NDArray[np.bool_] | None:
         """Which rows are known to be good; None where all are, or there is no memory for that."""

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 
 from penstock.blocks.block import Block
 from penstock.blocks.build import column_of
+from penstock.blocks.origin import Listed
 from penstock.blocks.structure import LEAF, Structure
 from penstock.errors import DataError, PenstockError
 from penstock.graph.running import Context
 from penstock.io.formats.reader import Reader
 from penstock.io.formats.tar import Member, Tar, TarError
-from penstock.io.stores.decompress import stream_of
+from penstock.io.stores.decompress import Plain, stream_of
 from penstock.io.stores.opening import open_stored
 
 KEY = "__key__"
@@ -68,11 +69,14 @@ class WebReader(Reader):
         self._tar = Tar(self._stream)
         self._first: Member | None = None
         """The member with which the next element begins; its data has not been read."""
+        self._began = 0
+        """Where the element at hand begins."""
         self._error: DataError | None = None
         self._ended = False
 
     def pull(self, rows: int) -> Block | None:
         made: list[list[bytes | str]] = []
+        starts: list[int] = []
         size = 0
         while self._error is None and len(made) < rows and size < self._context.block_bytes:
             try:
@@ -83,10 +87,12 @@ class WebReader(Reader):
             if row is None:
                 break
             made.append(row)
+            starts.append(self._began)
             size += sum(map(len, row))
         if made:
             columns = [column_of(leaves) for leaves in zip(*made, strict=True)]
-            return Block(self._structure(), columns, len(made))
+            origin = Listed([self._path], None, starts, not isinstance(self._stream, Plain))
+            return Block(self._structure(), columns, len(made), origin=origin)
         if self._error is not None:
             error, self._error = self._error, None
             raise error
@@ -100,6 +106,7 @@ class WebReader(Reader):
         first = self._begin()
         if first is None:
             return None
+        self._began = first.offset
         key, _ = split_name(first.name)
         parts: dict[str, bytes] = {}
         twice = ""

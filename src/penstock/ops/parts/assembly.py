@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from penstock.blocks.block import Block
 from penstock.blocks.build import concat
 from penstock.blocks.columns import Column, DenseColumn, RaggedColumn
+from penstock.blocks.origin import Origin
 from penstock.blocks.structure import Structure
 from penstock.kernels.spans import Empty
 
@@ -64,6 +65,7 @@ class Assembly:
         self._outs: list[NDArray[Any]] | None = None
         self._parts: list[Block] = []
         self._locked: list[bool] = []
+        self._origin: Origin | None = None
         self.rows = 0
 
     def add(self, block: Block) -> None:
@@ -85,7 +87,7 @@ class Assembly:
         self.rows += block.rows
 
     def _begin(self, block: Block) -> None:
-        self._structure = block.structure
+        self._structure, self._origin = block.structure, block.origin
         self._locked = [False] * len(block.columns)
         arrays = [column.array for column in block.columns if isinstance(column, DenseColumn)]
         if len(arrays) == len(block.columns):
@@ -111,9 +113,10 @@ class Assembly:
         for locked, column in zip(self._locked, block.columns, strict=True):
             if locked:
                 lock(column)
+        block.origin = self._origin  # of the first row, which is all that is asked for
         self.clear()
         return block
 
     def clear(self) -> None:
         """Forget the rows so far."""
-        self._outs, self._parts, self.rows = None, [], 0
+        self._outs, self._parts, self._origin, self.rows = None, [], None, 0

@@ -81,7 +81,7 @@ class Aligned(Running):
         if block.structure == self._first[0]:
             return block
         order = order_of(self._op, self._first[0], block.structure, self._which)
-        return Block(self._first[0], [block.columns[i] for i in order], block.rows)
+        return Block(self._first[0], [block.columns[i] for i in order], block.rows, origin=block.origin)
 
     def state(self) -> State:
         return self._source.state()
@@ -133,6 +133,7 @@ class RunningDirected(Running):
         self._first = [spec.structure for spec in known[:1] if spec is not None]
         self._feeds = [Feed(Aligned(context.input(which), op, which, self._first)) for which in inputs]
         self._choices: Choices = np.zeros(0, np.int64)
+        self._most = 1  # rows to put in order at once
         self._error: ElementError | None = None
         self._ended = not inputs
 
@@ -181,10 +182,12 @@ class RunningDirected(Running):
             self._choices = self._choices[~np.array(gone)[self._choices]]
 
     def _merge(self, rows: int) -> Block | None:
-        chosen = self._choices[:rows]
+        chosen = self._choices[: min(rows, self._most)]
         places = [np.flatnonzero(chosen == which) for which in range(len(self._feeds))]
         for feed, at in zip(self._feeds, places, strict=True):
             feed.fill(len(at))
+        one = max((feed.row_bytes for feed in self._feeds), default=0)
+        self._most = min(2 * self._most, self._context.rows_for(one))
         stopper, cut = self._first_stop(places, len(chosen))
         self._choices = self._choices[cut + (stopper is not None) :]
         which = np.full(cut, -1, np.int64)

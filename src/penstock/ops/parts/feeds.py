@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.blocks.block import Block
-from penstock.blocks.build import concat
+from penstock.blocks.build import concat, origin_of
+from penstock.blocks.placed import picked
 from penstock.errors import ElementError
 from penstock.graph.running import Running
 from penstock.graph.track import State, Track
@@ -26,6 +27,8 @@ class Feed:
         self.rows = 0
         """The rows at hand, picked or not."""
         self.picked = 0
+        self.row_bytes = 0
+        """About the bytes of one of the rows that came last."""
         self.error: ElementError | None = None
         """What failed right after the rows at hand."""
         self.ended = False
@@ -71,6 +74,7 @@ class Feed:
                 break
             self.blocks.append(block)
             self.rows += block.rows
+            self.row_bytes = block.nbytes // block.rows
             size += block.nbytes
         return size
 
@@ -145,6 +149,23 @@ def merged(
     places = offsets_of(counts)
     index = np.repeat(bases[which] + starts - places[:-1], counts)
     index += np.arange(places[-1])
+    strings = _long_strings(blocks, index, empty)
+    if strings is not None:
+        return strings
     # Blocks that are already in order are joined in one go, without a gather after it.
     rows = concat(blocks, empty)
     return locked_like(blocks, rows if (np.diff(index) == 1).all() else rows.take(index, empty))
+
+
+def _long_strings(blocks: Sequence[Block], index: NDArray[np.int64], empty: Empty) -> Block | None:
+    """The rows of these numbers, where they lie; None where they are not long strings and nothing else."""
+    if any(block.numbers is not None for block in blocks):
+        return None
+    columns = []
+    for parts in zip(*(block.columns for block in blocks), strict=True):
+        column = picked(parts, index, empty)
+        if column is None:
+            return None
+        columns.append(column)
+    origin = origin_of(blocks)
+    return Block(blocks[0].structure, columns, len(index), origin=origin and origin.take(index))

@@ -8,8 +8,8 @@ from typing import Any
 
 from penstock.errors import ArgumentError, ArgumentTypeError
 from penstock.graph.running import Pipeline
-from penstock.graph.site import user_site
 from penstock.ops.parts.files import names_of
+from penstock.site import user_site
 
 
 def names_alone(filenames: Any, call: str) -> tuple[str, ...]:

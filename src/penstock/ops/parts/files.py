@@ -17,7 +17,6 @@ from penstock.errors import ArgumentError, ArgumentTypeError, DataError, Element
 from penstock.graph import checks
 from penstock.graph.op import AUTOTUNE, UNKNOWN, Op
 from penstock.graph.running import Context, Input, Pipeline, Running
-from penstock.graph.site import user_site
 from penstock.graph.track import State, Track
 from penstock.io.formats.reader import Reader
 from penstock.io.stores.decompress import COMPRESSIONS
@@ -25,6 +24,7 @@ from penstock.ops.from_tensor_slices import FromTensorSlices
 from penstock.ops.interleave import Interleave
 from penstock.ops.parts.dropped import let_go
 from penstock.ops.parts.placed import placed
+from penstock.site import user_site
 
 
 def names_of(filenames: Any, call: str) -> dict[str, Any]:

@@ -31,11 +31,11 @@ class Kept:
         self._owner = owner
         self._closed = False
 
-    def read(self, start: int, rows: int) -> Block:
-        """From 1 up to `rows` rows from `start` on."""
+    def read(self, start: int, rows: int, leaf: int | None) -> Block:
+        """From 1 up to `rows` rows from `start` on; one leaf of them, or all."""
         if not self._closed:
             try:
-                return self.log.read(start, rows)
+                return self.log.read(start, rows, leaf)
             except IndexError:
                 if not self._closed:  # otherwise another thread has closed it this moment
                     raise
@@ -133,13 +133,11 @@ class RunningKeptRows(Running):
         if rows <= 0:
             return None
         start = op.first + self._at * op.stride
-        block = op.hold.kept.read(start, (rows - 1) * op.stride + 1)
+        block = op.hold.kept.read(start, (rows - 1) * op.stride + 1, op.leaf)
         if op.stride > 1:
             block = block.take(np.arange(0, block.rows, op.stride))
         self._at += block.rows
-        if op.leaf is None:
-            return block
-        return Block(LEAF, [block.columns[op.leaf]], block.rows)
+        return block
 
     def state(self) -> Any:
         return {"at": self._at}

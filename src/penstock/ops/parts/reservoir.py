@@ -43,8 +43,12 @@ class Reservoir:
         numbered: bool = False,
         start_at: int = 1,
         room: Callable[[int], bool] | None = None,
+        fits: Callable[[int], bool] = lambda _: True,
     ) -> None:
-        """With `room`, which reserves bytes, it knows which inputs its slots hold."""
+        """With `room`, which reserves bytes, it knows which inputs its slots hold.
+
+        `fits` says whether a row that comes out has room beside the one that comes in.
+        """
         self._key = key
         self._size = size
         self._bytes = None if limit is None else ByteBuffer(key, limit)
@@ -62,6 +66,7 @@ class Reservoir:
         self._drain: Drain | None = None
         self._drained = 0
         self._room = room
+        self._fits = fits
         self._inputs: Index | None = None  # which the slots hold, where they may hold any
 
     @property
@@ -166,25 +171,32 @@ class Reservoir:
         self._most = min(2 * self._most, self._rows_for(block.nbytes // block.rows))
         block = self._with_numbers(block)
         self._entered += block.rows
-        if self._bytes is not None:
-            sources, rows_in, slots = self._bytes.enter(block)
-            self._emit(sources, block)
-            self._store.put(slots, block, rows_in)
-            self._note_inputs(slots, self._entered - block.rows + rows_in)
-        elif filling:
+        if self._bytes is None and filling:
             self._store.put(np.arange(self._held, self._held + block.rows), block)
             self._held += block.rows
-        else:
-            self._exchange(block)
+            return
+        sources, rows_in, slots = self._exchange(block)
+        self._note_inputs(slots, self._entered - block.rows + rows_in)
+        if len(sources) == len(slots) == block.rows == 1 and not self._fits(block.nbytes):
+            spare = self._store.put_aside(block, int(slots[0]))
+            del block  # its memory is for the row that comes out
+            self._emit(sources, None)
+            self._store.move(spare, int(slots[0]))
+            return
+        if self._bytes is None and not self._errors:
+            self._ready.append(self._store.exchange(sources, block, slots, rows_in))
+            return
+        self._emit(sources, block)
+        self._store.put(slots, block, rows_in)
 
-    def _exchange(self, block: Block) -> None:
-        """Every row draws a slot, whose content comes out, and takes its place."""
+    def _exchange(self, block: Block) -> tuple[Index, Index, Index]:
+        """Every row draws a slot: what comes out, which rows stay, and the slots where they are to be put."""
+        if self._bytes is not None:
+            return self._bytes.enter(block)
         assert self._size is not None
         sources, slots, last = exchange(self._key, self._drawn, block.rows, self._size)
         self._drawn += block.rows
-        self._emit(sources, block)
-        self._store.put(slots, block, last)
-        self._note_inputs(slots, self._entered - block.rows + last)
+        return sources, last, slots
 
     def _note_inputs(self, slots: Index, numbers: Index) -> None:
         if self._room is None or not len(slots):

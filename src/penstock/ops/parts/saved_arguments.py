@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from penstock.errors import ArgumentError, ArgumentTypeError
-from penstock.graph.site import user_site
 from penstock.io.stores.remote import is_address
+from penstock.site import user_site
 
 
 def directory_of(directory: Any, call: str) -> Path:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from penstock.errors import ArgumentError
 from penstock.graph import checks
 from penstock.graph.op import UNKNOWN, Op
-from penstock.graph.site import user_site
 from penstock.ops.shard import KEEP, REMAINDERS, Shard
+from penstock.site import user_site
 
 AUTO, ELEMENT, FILE = WAYS = ("auto", "element", "file")
 

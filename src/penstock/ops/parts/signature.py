@@ -10,7 +10,7 @@ from penstock.blocks.build import LeafError, as_leaf
 from penstock.blocks.spec import BYTES, OBJECT, TEXT, Spec, TensorSpec, dtype_name, spec_of
 from penstock.blocks.structure import structure_of
 from penstock.errors import ArgumentTypeError, DataError
-from penstock.graph.site import user_site
+from penstock.site import user_site
 
 
 def signature_of(nest: Any, call: str) -> Spec:

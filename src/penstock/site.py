@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from types import FrameType, TracebackType
+from typing import Any
 
 _INSIDE = "penstock"
 
@@ -23,6 +24,12 @@ def user_site() -> str:
     if frame is None:
         return "<unknown>"
     return f"{_short(frame.f_code.co_filename)}:{frame.f_lineno}"
+
+
+def line_of(function: Any) -> str:
+    """Where a function of Python begins, as `file.py:8`."""
+    code = function.__code__
+    return f"{_short(code.co_filename)}:{code.co_firstlineno}"
 
 
 def failing_line(traceback: TracebackType | None) -> str:
