@@ -20,6 +20,7 @@ import numpy as np
 import penstock as ps
 from contract.example_twin import KINDS, Damaged, parsed
 from fuzz.guarded import Canaries, Guarded
+from penstock.blocks.columns import BytesColumn
 from penstock.io.examples.found import BadRecord
 from penstock.io.examples.parse import Parser
 from penstock.io.examples.readings import Frame
@@ -216,7 +217,8 @@ def fuzz(count: int, seed: int) -> Counter[str]:
         right = expected(raw, asked)
         try:
             frame = Frame(1, None, canaries.empty)
-            columns = parser.columns(guarded.put(raw), np.array([0, len(raw)]), frame)
+            one = BytesColumn(guarded.put(raw), np.array([0, len(raw)]), text=False)
+            columns = parser.columns(one, frame)
         except BadRecord:
             assert right is None, (raw, asked)
             seen["failed"] += 1

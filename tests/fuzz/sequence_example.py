@@ -17,6 +17,7 @@ import penstock as ps
 from contract.example_twin import KINDS, feature
 from fuzz.example import field, merged, seldom
 from fuzz.guarded import Canaries, Guarded
+from penstock.blocks.columns import BytesColumn
 from penstock.io.examples.found import BadRecord
 from penstock.io.examples.readings import Frame
 from penstock.io.examples.sequence import Lists
@@ -48,7 +49,9 @@ def fuzz(count: int, seed: int) -> Counter[str]:
         expected = [plain(step) for step in steps]
         frame = Frame(1, None, canaries.empty)
         try:
-            made, _ = kinds[kind].columns(guarded.put(raw), np.array([0, len(raw)]), frame)
+            made, _ = kinds[kind].columns(
+                BytesColumn(guarded.put(raw), np.array([0, len(raw)]), text=False), frame
+            )
         except BadRecord:
             assert any(one is not None and one[0] != dtype for one in expected), raw
             seen["failed"] += 1

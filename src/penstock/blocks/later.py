@@ -94,6 +94,9 @@ class Picked(DenseColumn):
         """Whether nobody has asked for them yet."""
         return self._gathered is None
 
+    def settle(self) -> bool:
+        return self._gathered is None and self.array is not None
+
     def buffers(self) -> tuple[NDArray[Any], ...]:
         return (self.index,) if self._gathered is None else (self._gathered,)
 

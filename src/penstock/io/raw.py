@@ -9,8 +9,11 @@ from numpy.typing import NDArray
 
 from penstock.blocks.columns import BytesColumn, Column, DenseColumn, RaggedColumn
 from penstock.blocks.extended import is_extended
+from penstock.blocks.placed import PlacedStrings, places_of
+from penstock.blocks.placed_rows import PlacedRows
 from penstock.blocks.spec import BYTES, OBJECT, TensorSpec
 from penstock.blocks.trace import Opaque, RowFailed, StandIn, Undecided, block_function
+from penstock.blocks.unlaid import Unlaid
 from penstock.errors import ArgumentError, ArgumentTypeError, DataError
 from penstock.graph import checks
 from penstock.io.examples.parse import made_up, stand_in
@@ -71,6 +74,8 @@ def _over_block(
         decoded = _decoded(column, dtype, fixed, trace.empty)
     except _Bad as bad:
         raise RowFailed(bad.number // column.width) from None
+    if isinstance(decoded, PlacedRows):
+        return Unlaid(decoded, trace)
     if isinstance(decoded, DenseColumn):
         trace.sources.append(decoded.array)
     return stand_in(decoded, trace)
@@ -143,6 +148,10 @@ def _as_column(value: Any) -> tuple[BytesColumn | None, tuple[int, ...]]:
 
 def _decoded(column: BytesColumn, dtype: np.dtype[Any], fixed: int | None, empty: Empty) -> Column:
     """A column of numbers; a view where all strings have one length and lie as the dtype wants them."""
+    if isinstance(column, PlacedStrings) and not column.shape and dtype.isnative and dtype.kind != "b":
+        placed = _where_they_lie(column, dtype, fixed, empty)
+        if placed is not None:
+            return placed
     offsets, rows = column.offsets, column.rows
     lengths = np.diff(offsets)
     values, size = column.values[offsets[0] : offsets[-1]], fixed
@@ -173,6 +182,17 @@ def _decoded(column: BytesColumn, dtype: np.dtype[Any], fixed: int | None, empty
         values = filled
     items = _as_numbers(values, dtype)
     return DenseColumn(items.reshape(rows, *column.shape, (size or 0) // dtype.itemsize))
+
+
+def _where_they_lie(
+    column: PlacedStrings, dtype: np.dtype[Any], fixed: int | None, empty: Empty
+) -> PlacedRows | None:
+    """The numbers of strings of one length, where they lie; None where they are not of one length."""
+    begins, lengths, held = places_of(column)
+    size = int(lengths[0]) if fixed is None else fixed
+    if size % dtype.itemsize or (lengths != size).any():
+        return None
+    return PlacedRows(begins, held, dtype.newbyteorder("="), (size // dtype.itemsize,), empty)
 
 
 def _ragged(column: BytesColumn, values: NDArray[np.uint8], lengths: Index, dtype: np.dtype[Any]) -> Column:

@@ -8,8 +8,8 @@ from typing import Any, Protocol
 
 from penstock.errors import ArgumentError, PenstockError
 from penstock.graph import checks
-from penstock.graph.site import user_site
 from penstock.io.stores.decompress import COMPRESSIONS
+from penstock.site import user_site
 
 BUFFER = 256 << 10
 

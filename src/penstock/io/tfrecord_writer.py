@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from penstock.blocks.columns import BytesColumn
 from penstock.errors import ArgumentError, ArgumentTypeError, ClosedError, StoreError
-from penstock.graph.site import user_site
 from penstock.io.tfrecord_options import TFRecordOptions
 from penstock.kernels.frames import FOOT, HEAD, frame, framed_size, head_and_foot
 from penstock.kernels.spans import offsets_of
+from penstock.site import user_site
 
 Buffer = bytes | bytearray | memoryview
 

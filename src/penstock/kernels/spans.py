@@ -9,11 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.kernels.halves import Both, one_by_one
+
 Empty = Callable[[Any, Any], NDArray[Any]]
 """Allocates: `empty(shape, dtype)`."""
 
 FEW = 16
 """Fewer spans are not worth a compiled kernel's call."""
+SHARED = 1 << 20
+"""So many bytes are worth a second thread."""
 SHORT = 48
 """Spans of fewer items on average are gathered by index arithmetic, longer ones one by one."""
 
@@ -42,6 +46,57 @@ def gather_spans(
     else:
         _gather_one_by_one(values, starts, lengths, offsets, out)
     return out, offsets
+
+
+def gather_places(
+    begins: NDArray[np.int64], lengths: NDArray[np.int64], empty: Empty = np.empty
+) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """The bytes from these addresses on laid end to end, and their offsets."""
+    offsets = offsets_of(lengths)
+    out = empty(int(offsets[-1]), np.dtype(np.uint8))
+    move_places(begins, lengths, out, offsets[:-1])
+    return out, offsets
+
+
+def move_places(
+    begins: NDArray[np.int64], lengths: NDArray[np.int64], out: NDArray[Any], places: NDArray[np.int64]
+) -> None:
+    """Copy the bytes from these addresses on to `out`, which lies in one piece, each from its place on.
+
+    Whoever calls keeps the memory there, and holds all of them to its bounds.
+    """
+    from penstock.kernels.compiled.spans import move_spans
+
+    move_spans(0, np.ascontiguousarray(begins), lengths, out.ctypes.data, places)
+
+
+def exchange_rows(
+    held: NDArray[Any],
+    sources: NDArray[np.int64],
+    begins: NDArray[np.int64],
+    slots: NDArray[np.int64],
+    last: NDArray[np.int64],
+    out: NDArray[Any],
+    both: Both = one_by_one,
+) -> None:
+    """Do what `order.exchange` says with rows, those that come being at the addresses `begins`.
+
+    What comes out of a slot of `held` goes to `out`, and what stays takes its place while that is near.
+    `both` does the left and the right half of large rows.
+    """
+    from penstock.kernels.compiled import spans
+
+    size = out[:1].nbytes
+    rows = sources, np.ascontiguousarray(begins), slots, last, held.ctypes.data, out.ctypes.data, size
+
+    def part(first: int, stop: int) -> None:
+        spans.exchange_rows(*rows, first, stop - first)
+
+    if out.nbytes < SHARED:
+        part(0, size)
+    else:
+        middle = 3 * size // 5  # the other thread begins a little later
+        both(lambda: part(0, middle), lambda: part(middle, size))
 
 
 def _move_compiled(

@@ -13,6 +13,7 @@ from cli.inspected import by_name, look_one
 from contract.frames import framed
 from fuzz.example import field
 from fuzz.guarded import Canaries
+from penstock.blocks.columns import BytesColumn
 from penstock.io.examples.found import Keys, Slot, find
 from penstock.io.examples.parse import Parser
 from penstock.io.examples.readings import Frame
@@ -42,6 +43,10 @@ def example(feature: bytes) -> bytes:
     return field(1, entry(feature))
 
 
+def one_record(raw: Any) -> BytesColumn:
+    return BytesColumn(np.frombuffer(raw, np.uint8), np.array([0, len(raw)]), text=False)
+
+
 def sequence(*steps: bytes) -> bytes:
     return field(2, field(1, field(1, b"x") + field(2, b"".join(field(1, step) for step in steps))))
 
@@ -62,17 +67,14 @@ def test_given_a_kind_that_comes_again_then_it_begins_anew_and_only_its_room_is_
     raw = example(feature)
     asked = ps.io.FixedLenFeature([2], dtype) if fixed else ps.io.VarLenFeature(dtype)
     canaries = Canaries()
-    columns = Parser({"x": asked}, "test").columns(
-        np.frombuffer(raw, np.uint8), np.array([0, len(raw)]), Frame(1, None, canaries.empty)
-    )
+    columns = Parser({"x": asked}, "test").columns(one_record(raw), Frame(1, None, canaries.empty))
     canaries.check()
     assert columns["x"].item(0).tolist() == expected
 
 
 def test_given_strings_that_come_again_then_only_those_are_found_and_only_their_room_is_written() -> None:
     raw = example(STRINGS)
-    buf, offsets = np.frombuffer(raw, np.uint8), np.array([0, len(raw)])
-    (found,) = find(buf, offsets, Keys([Slot("x", "x", ps.TensorSpec((), bytes).dtype)]))
+    (found,) = find(one_record(raw), Keys([Slot("x", "x", ps.TensorSpec((), bytes).dtype)]))
     assert found.counts.tolist() == [2]
     canaries = Canaries()
     begins, lengths = canaries.empty(2, np.int64), canaries.empty(2, np.int64)
@@ -119,14 +121,14 @@ def test_given_less_room_than_values_then_every_kernel_stops_at_the_end_of_its_r
     ):
         raw = example(feature)
         slot = Slot("x", "x", np.dtype(np.int64 if dtype == np.int64 else np.float32))
-        (found,) = find(np.frombuffer(raw, np.uint8), np.array([0, len(raw)]), Keys([slot]))
+        (found,) = find(one_record(raw), Keys([slot]))
         out, counts = canaries.empty(3, dtype), np.array([3])
         assert kernel(found.first, found.last, counts, np.array([0]), out) == 0
         assert kernel(found.first, found.last, found.counts, np.array([0]), out) == 0
         assert kernel(found.first, found.last, counts, np.array([-1]), out) == 0
     raw = example(strings(*[b"ab"] * 40))
     slot = Slot("x", "x", ps.TensorSpec((), bytes).dtype)
-    (found,) = find(np.frombuffer(raw, np.uint8), np.array([0, len(raw)]), Keys([slot]))
+    (found,) = find(one_record(raw), Keys([slot]))
     begins, lengths = canaries.empty(3, np.int64), canaries.empty(3, np.int64)
     for counts in (np.array([3]), found.counts):
         arguments = (found.first, found.last, counts, np.array([0]), begins, lengths)
@@ -157,7 +159,7 @@ def test_given_values_that_grow_after_they_are_measured_then_nothing_is_written_
 
 def test_given_bytes_that_change_while_they_are_parsed_then_it_is_an_error() -> None:
     raw = np.frombuffer(bytearray(example(ints(1, 2, 3))), np.uint8)
-    (found,) = find(raw, np.array([0, len(raw)]), Keys([Slot("x", "x", np.dtype(np.int64))]))
+    (found,) = find(one_record(raw), Keys([Slot("x", "x", np.dtype(np.int64))]))
     raw[-1] = 200  # the last number now goes on
     raw[-2] = 200
     with pytest.raises(ps.errors.DataError, match="but they have changed"):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from penstock.blocks.spec import BYTES
 from penstock.errors import ArgumentError, ArgumentTypeError
-from penstock.graph.site import user_site
+from penstock.site import user_site
 
 DTYPES: dict[str, np.dtype[Any]] = {
     "int64": np.dtype(np.int64),

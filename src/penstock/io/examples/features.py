@@ -12,9 +12,9 @@ import numpy as np
 from penstock.blocks.trace import trusted
 from penstock.errors import ArgumentError
 from penstock.graph import checks
-from penstock.graph.site import user_site
 from penstock.io.examples.declared import check_name, dtype_of, shape_of, values_of
 from penstock.io.examples.ragged_feature import RaggedFeature
+from penstock.site import user_site
 
 
 @trusted

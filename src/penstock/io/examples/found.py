@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.blocks.columns import BytesColumn
+from penstock.blocks.placed import Held, places_of
 from penstock.blocks.spec import BYTES, dtype_name
 from penstock.errors import DataError
 from penstock.io.examples.names import names_in
@@ -49,10 +51,11 @@ class BadRecord(Exception):  # noqa: N818
 class Found:
     """The places of one slot's values, record by record; a count of -1 where it is missing.
 
-    Places are addresses in `buf`, which is kept for them.
+    Places are addresses in `held`, which is kept for them; the records have `size` bytes.
     """
 
-    buf: Raw
+    held: Held
+    size: int
     dtype: np.dtype[Any]
     counts: Index
     first: Index
@@ -121,28 +124,41 @@ class Keys:
         self.table = np.array(table, np.int64).reshape(len(slots), 5)
 
 
-def find(buf: Raw, offsets: Index, keys: Keys) -> list[Found]:
-    """Look at the records between these offsets; `BadRecord` for the first that is not right."""
+def find(serialized: BytesColumn, keys: Keys) -> list[Found]:
+    """Look at the records, whose strings these are; `BadRecord` for the first that is not right."""
     from penstock.kernels.compiled.example import survey_examples
 
-    slots, records = keys.slots, len(offsets) - 1
+    begins, lengths, held = places_of(serialized)
+    slots, records = keys.slots, len(begins)
     counts, first, last = (np.empty((len(slots), records), np.int64) for _ in range(3))
     fault = np.zeros(4, np.int64)
     fault[2] = -1
-    done = survey_examples(buf, offsets, keys.bytes, keys.bounds, keys.table, counts, first, last, fault)
+    done = survey_examples(
+        begins, begins + lengths, keys.bytes, keys.bounds, keys.table, counts, first, last, fault
+    )
     if done < records:
-        record = buf[offsets[done] : offsets[done + 1]].data
-        raise explain(fault, slots, done, offsets, has=names_in(record) if fault[0] == MISSING else "")
-    return [Found(buf, slot.dtype, counts[i], first[i], last[i]) for i, slot in enumerate(slots)]
+        place = int(begins[done]), int(lengths[done])
+        record = serialized.reshaped(()).item(done) if fault[0] == MISSING else b""
+        raise explain(fault, slots, done, place, has=names_in(record))
+    size = int(lengths.sum())
+    return [Found(held, size, slot.dtype, counts[i], first[i], last[i]) for i, slot in enumerate(slots)]
 
 
 def explain(
-    fault: Index, slots: Sequence[Slot], record: int, offsets: Index, within: str = "", has: str = ""
+    fault: Index,
+    slots: Sequence[Slot],
+    record: int,
+    place: tuple[int, int],
+    within: str = "",
+    has: str = "",
 ) -> BadRecord:
-    """What is wrong with a record, in words; `has` are the features that it has."""
+    """What is wrong with a record, in words: `place` is where it begins, and its bytes.
+
+    `has` are the features that it has.
+    """
     code, at, slot, got = fault.tolist()
-    size = int(offsets[record + 1] - offsets[record])
-    byte = at - int(offsets[record])
+    begin, size = place
+    byte = at - begin
     words = _DAMAGE.get(code, "").format(size=size)
     if slot >= 0:
         asked = slots[slot]

@@ -33,9 +33,9 @@ class Parser:
         self.scratch = 24 * len(self._keys.slots)
         """The bytes that are needed for each record while its values are looked for."""
 
-    def columns(self, buf: Raw, offsets: Index, frame: Frame) -> Any:
-        """The columns of the records between these offsets; `BadRecord` if one is not right."""
-        found = iter(find(buf, offsets, self._keys))
+    def columns(self, serialized: BytesColumn, frame: Frame) -> Any:
+        """The columns of the records; `BadRecord` if one is not right."""
+        found = iter(find(serialized, self._keys))
         return {
             name: one.column([next(found) for _ in one.slots], frame) for name, one in self.readings.items()
         }
@@ -110,8 +110,8 @@ class AnyParser(Protocol):
 
     scratch: int
 
-    def columns(self, buf: Raw, offsets: Index, frame: Frame) -> Any:
-        """The columns of the records between these offsets; `BadRecord` if one is not right."""
+    def columns(self, serialized: BytesColumn, frame: Frame) -> Any:
+        """The columns of the records; `BadRecord` if one is not right."""
 
     def spec(self, outer: tuple[int | None, ...]) -> Any:
         """The specs of what comes back."""
@@ -121,7 +121,7 @@ def parse_plain(parser: AnyParser, records: tuple[Raw, Index, int | None]) -> An
     """What one call gives: a block of one row, and its only element."""
     buf, offsets, batch = records
     try:
-        made = parser.columns(buf, offsets, Frame(1, batch, np.empty))
+        made = parser.columns(BytesColumn(buf, offsets, text=False), Frame(1, batch, np.empty))
     except BadRecord as bad:
         where = "" if batch is None else f"record {bad.record}, "
         raise DataError(f"tf.train.Example {where}{bad}.") from None
@@ -145,10 +145,10 @@ def parse_block(serialized: Any, parser: AnyParser, *, batched: bool | None) -> 
     assert isinstance(column, BytesColumn)
     batch = column.shape[0] if column.shape else None
     try:
-        made = parser.columns(column.values, column.offsets, Frame(column.rows, batch, trace.empty))
+        made = parser.columns(column, Frame(column.rows, batch, trace.empty))
     except BadRecord as bad:
         raise RowFailed(bad.record // (batch or 1)) from None
-    trace.largest = max(trace.largest, parser.scratch * len(column.offsets))
+    trace.largest = max(trace.largest, parser.scratch * column.rows * (batch or 1))
     return _over(made, lambda column: stand_in(column, trace))
 
 

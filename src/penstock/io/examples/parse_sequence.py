@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
+from penstock.blocks.columns import BytesColumn
 from penstock.blocks.trace import block_function
-from penstock.io.examples.found import Index, Raw
 from penstock.io.examples.parse import Parser, check_features, parse_block, parse_plain, records_of
 from penstock.io.examples.readings import Frame, Size
 from penstock.io.examples.sequence import Lists
@@ -20,10 +20,10 @@ class SequenceParser:
         self._lists = Lists(lists, call)
         self.scratch = self._context.scratch + 64 * len(lists)
 
-    def columns(self, buf: Raw, offsets: Index, frame: Frame) -> Any:
+    def columns(self, serialized: BytesColumn, frame: Frame) -> Any:
         """The columns of the context and of the lists, and for a batch of how long these are."""
-        context = self._context.columns(buf, offsets, frame)
-        lists, lengths = self._lists.columns(buf, offsets, frame)
+        context = self._context.columns(serialized, frame)
+        lists, lengths = self._lists.columns(serialized, frame)
         return (context, lists) if frame.batch is None else (context, lists, lengths)
 
     def spec(self, outer: tuple[Size, ...]) -> Any:

@@ -10,8 +10,8 @@ import numpy as np
 from penstock.blocks.trace import trusted
 from penstock.errors import ArgumentError, ArgumentTypeError
 from penstock.graph import checks
-from penstock.graph.site import user_site
 from penstock.io.examples.declared import check_name, dtype_of
+from penstock.site import user_site
 
 
 class Partition:

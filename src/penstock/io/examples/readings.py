@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.blocks.columns import BytesColumn, Column, DenseColumn, ObjectColumn, RaggedColumn
+from penstock.blocks.placed import PlacedStrings, worth_placing
 from penstock.blocks.ragged import Ragged
 from penstock.blocks.spec import BYTES, OBJECT, TensorSpec
 from penstock.io.examples.features import FixedLenFeature, FixedLenSequenceFeature
@@ -81,8 +82,11 @@ class Fixed(Reading):
             other, sizes = b"".join(texts), np.array([len(text) for text in texts], np.int64)
             begins.reshape(records, need)[missing] = -1 - offsets_of(sizes)[:-1]
             lengths.reshape(records, need)[missing] = sizes
+        outer, size = (*frame.outer, *shape), int(lengths.sum())
+        if frame.rows > 1 and not len(missing) and 2 * size > one.size and worth_placing(size, len(begins)):
+            return PlacedStrings(begins, lengths, one.held, frame.empty, shape=outer)
         values, offsets = one.strings(begins, lengths, other, frame.empty)
-        return strings_column(values, offsets, frame.rows, (*frame.outer, *shape))
+        return strings_column(values, offsets, frame.rows, outer)
 
     def spec(self, outer: tuple[Size, ...]) -> TensorSpec:
         return TensorSpec((*outer, *self.feature.shape), self.feature.dtype)

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from penstock.blocks.columns import BytesColumn, Column, DenseColumn
+from penstock.blocks.placed import places_of
 from penstock.blocks.ragged import Ragged
 from penstock.blocks.spec import BYTES, TensorSpec
 from penstock.errors import ArgumentTypeError
 from penstock.io.examples.features import FixedLenSequenceFeature, VarLenFeature
-from penstock.io.examples.found import KINDS, BadRecord, Found, Index, Keys, Raw, Slot, explain, hold
+from penstock.io.examples.found import KINDS, BadRecord, Found, Index, Keys, Slot, explain, hold
 from penstock.io.examples.ragged_feature import RaggedFeature
 from penstock.io.examples.readings import Frame, Size, cut, flat, layout, objects, ragged_column
 from penstock.kernels.spans import offsets_of
@@ -36,11 +37,11 @@ class Lists:
         self._slots = [_slot(name, feature, call) for name, feature in features.items()]
         self._keys = Keys(self._slots)
 
-    def columns(self, buf: Raw, offsets: Index, frame: Frame) -> tuple[Any, Any]:
+    def columns(self, serialized: BytesColumn, frame: Frame) -> tuple[Any, Any]:
         """The columns of the lists, and of how long the dense ones are; `BadRecord` if one is not right."""
         made: dict[str, Any] = {}
         sizes: dict[str, Any] = {}
-        for (name, feature), steps in zip(self._features.items(), self._find(buf, offsets), strict=True):
+        for (name, feature), steps in zip(self._features.items(), self._find(serialized), strict=True):
             if isinstance(feature, FixedLenSequenceFeature):
                 made[name] = dense_steps(feature, steps, frame)
                 sizes[name] = DenseColumn(steps.lengths.reshape(frame.rows, *frame.outer))
@@ -48,15 +49,16 @@ class Lists:
                 made[name] = ragged_steps(feature, steps, frame)
         return made, sizes
 
-    def _find(self, buf: Raw, offsets: Index) -> list[Steps]:
+    def _find(self, serialized: BytesColumn) -> list[Steps]:
         from penstock.kernels.compiled.example_lists import find_features, survey_features, survey_lists
 
-        keys, records = self._keys, len(offsets) - 1
+        starts, bytes_of, held = places_of(serialized)
+        keys, records = self._keys, len(starts)
         steps, first, last = (np.empty((len(self._slots), records), np.int64) for _ in range(3))
         fault = np.zeros(4, np.int64)
-        done = survey_lists(buf, offsets, keys.bytes, keys.bounds, steps, first, last, fault)
+        done = survey_lists(starts, starts + bytes_of, keys.bytes, keys.bounds, steps, first, last, fault)
         if done < records:
-            raise explain(fault, self._slots, done, offsets)
+            raise explain(fault, self._slots, done, (int(starts[done]), int(bytes_of[done])))
         found, bad = [], []
         for i, slot in enumerate(self._slots):
             if not slot.may_miss and (steps[i] < 0).any():
@@ -67,12 +69,14 @@ class Lists:
             begins, ends, counts, one, other = (np.empty(total, np.int64) for _ in range(5))
             hold(find_features(first[i], last[i], steps[i], begins, ends), records)
             kind = KINDS[slot.dtype]
-            done = survey_features(buf, begins, ends, kind, slot.need, counts, one, other, fault)
+            done = survey_features(begins, ends, kind, slot.need, counts, one, other, fault)
             if done < total:
                 record = int(np.searchsorted(np.cumsum(lengths), done, "right"))
                 step = done - int(lengths[:record].sum())
-                bad.append(explain(fault, [slot], record, offsets, f", step {step}"))
-            found.append(Steps(lengths, Found(buf, slot.dtype, counts, one, other)))
+                place = int(starts[record]), int(bytes_of[record])
+                bad.append(explain(fault, [slot], record, place, f", step {step}"))
+            size = int(bytes_of.sum())
+            found.append(Steps(lengths, Found(held, size, slot.dtype, counts, one, other)))
         if bad:
             raise min(bad, key=lambda one: one.record)
         return found

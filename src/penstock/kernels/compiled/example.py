@@ -225,19 +225,19 @@ def check(kind: int, count: int, want: int, need: int, stride: int, at: int) -> 
     return 0
 
 
-@njit(types.void(NUMBERS, I8, I8, I8, I8), nogil=True, cache=True)
-def note(fault: Any, bad: int, base: int, slot: int, got: int) -> None:
-    """Say what failed: the code, the byte, the slot, and what came."""
+@njit(types.void(NUMBERS, I8, I8, I8), nogil=True, cache=True)
+def note(fault: Any, bad: int, slot: int, got: int) -> None:
+    """Say what failed: the code, the address of the byte, the slot, and what came."""
     fault[0] = -bad & 15
-    fault[1] = (-bad >> 4) - base
+    fault[1] = -bad >> 4
     fault[2] = slot
     fault[3] = got
 
 
-@njit(I8(RAW, INDEX, RAW, INDEX, ROWS, ROWS, ROWS, ROWS, NUMBERS), nogil=True, cache=True)
+@njit(I8(INDEX, INDEX, RAW, INDEX, ROWS, ROWS, ROWS, ROWS, NUMBERS), nogil=True, cache=True)
 def survey_examples(
-    buf: Any,
-    offsets: Any,
+    begins: Any,
+    ends: Any,
     keys: Any,
     bounds: Any,
     slots: Any,
@@ -246,20 +246,20 @@ def survey_examples(
     last: Any,
     fault: Any,
 ) -> int:
-    """Look at the records one after the other; returns how many are right before one that is not.
+    """Look at the records between these addresses; returns how many are right before one that is not.
 
     A row of `slots` is what is asked for: the number of the key, the kind, how many values (-1: any),
     of which number they are a multiple, and whether it may be missing; then its count is -1.
     """
-    base, number = buf.ctypes.data, len(bounds) - 1
+    number = len(bounds) - 1
     spans = np.empty((number, 2), np.int64)
     guesses = np.full(GUESSES, -1, np.int64)
     where = (keys.ctypes.data, bounds.ctypes.data, number, spans.ctypes.data, guesses.ctypes.data)
-    for row in range(len(offsets) - 1):
-        at = base + offsets[row]
-        done = locate(at, base + offsets[row + 1], FEATURES, *where)
+    for row in range(len(begins)):
+        at = begins[row]
+        done = locate(at, ends[row], FEATURES, *where)
         if done < 0:
-            note(fault, done, base, -1, 0)
+            note(fault, done, -1, 0)
             return row
         for slot in range(len(slots)):
             key = slots[slot, 0]
@@ -273,9 +273,9 @@ def survey_examples(
                 else:
                     bad = check(kind, count, slots[slot, 1], slots[slot, 2], slots[slot, 3], spans[key, 0])
             if bad < 0:
-                note(fault, bad, base, slot, count if -bad & 15 == OTHER_COUNT else kind)
+                note(fault, bad, slot, count if -bad & 15 == OTHER_COUNT else kind)
                 return row
             counts[slot, row] = count
             first[slot, row] = begin
             last[slot, row] = end
-    return len(offsets) - 1
+    return len(begins)

@@ -38,23 +38,22 @@ def count_features(at: int, end: int) -> tuple[int, int]:
     return at, count
 
 
-@njit(I8(RAW, INDEX, RAW, INDEX, ROWS, ROWS, ROWS, NUMBERS), nogil=True, cache=True)
+@njit(I8(INDEX, INDEX, RAW, INDEX, ROWS, ROWS, ROWS, NUMBERS), nogil=True, cache=True)
 def survey_lists(
-    buf: Any, offsets: Any, keys: Any, bounds: Any, steps: Any, first: Any, last: Any, fault: Any
+    begins: Any, ends: Any, keys: Any, bounds: Any, steps: Any, first: Any, last: Any, fault: Any
 ) -> int:
     """Where the lists of these keys lie, and how many features they have, -1 where there is none.
 
     Returns how many records are right before one that is not.
     """
-    base, number = buf.ctypes.data, len(bounds) - 1
+    number = len(bounds) - 1
     spans = np.empty((number, 2), np.int64)
     guesses = np.full(GUESSES, -1, np.int64)
     where = (keys.ctypes.data, bounds.ctypes.data, number, spans.ctypes.data, guesses.ctypes.data)
-    for row in range(len(offsets) - 1):
-        at, end = base + offsets[row], base + offsets[row + 1]
-        done = locate(at, end, FEATURE_LISTS, *where)
+    for row in range(len(begins)):
+        done = locate(begins[row], ends[row], FEATURE_LISTS, *where)
         if done < 0:
-            note(fault, done, base, -1, 0)
+            note(fault, done, -1, 0)
             return row
         for key in range(number):
             count = -1
@@ -63,10 +62,10 @@ def survey_lists(
                 first[key, row], last[key, row] = spans[key, 0], spans[key, 1]
                 done, count = count_features(spans[key, 0], spans[key, 1])
                 if done < 0:
-                    note(fault, done, base, key, 0)
+                    note(fault, done, key, 0)
                     return row
             steps[key, row] = count
-    return len(offsets) - 1
+    return len(begins)
 
 
 @njit(I8(INDEX, INDEX, INDEX, NUMBERS, NUMBERS), nogil=True, cache=True)
@@ -99,9 +98,8 @@ def find_features(first: Any, last: Any, steps: Any, begins: Any, ends: Any) -> 
     return len(first)
 
 
-@njit(I8(RAW, INDEX, INDEX, I8, I8, NUMBERS, NUMBERS, NUMBERS, NUMBERS), nogil=True, cache=True)
+@njit(I8(INDEX, INDEX, I8, I8, NUMBERS, NUMBERS, NUMBERS, NUMBERS), nogil=True, cache=True)
 def survey_features(
-    buf: Any,
     begins: Any,
     ends: Any,
     want: int,
@@ -115,13 +113,12 @@ def survey_features(
 
     One without values is right where any number of them is (`need` is -1).
     """
-    base = buf.ctypes.data
     for i in range(len(begins)):
         bad, kind, count, begin, end = survey(begins[i], ends[i])
         if bad >= 0 and (kind != 0 or need >= 0):
             bad = check(kind, count, want, need, 1, begins[i])
         if bad < 0:
-            note(fault, bad, base, 0, count if -bad & 15 == OTHER_COUNT else kind)
+            note(fault, bad, 0, count if -bad & 15 == OTHER_COUNT else kind)
             return i
         counts[i], first[i], last[i] = count, begin, end
     return len(begins)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from penstock.kernels.compiled.arithmetic import compute
 from penstock.kernels.compiled.memory import fetch, turn_word
 from penstock.kernels.pixels import ADD, DIVIDE, MULTIPLY, SUBTRACT, SUBTRACTED
 
@@ -65,23 +66,7 @@ def _compute(source, row, part, codes, constants, out, i):  # type: ignore[no-un
     else:
         for k in range(items):
             out[i, part, k] = np.float32(source[row, part, k])
-    for step in range(1, len(codes)):
-        code, constant = codes[step], constants[step]
-        if code == ADD:
-            for k in range(items):
-                out[i, part, k] = out[i, part, k] + constant
-        elif code == SUBTRACT:
-            for k in range(items):
-                out[i, part, k] = out[i, part, k] - constant
-        elif code == SUBTRACTED:
-            for k in range(items):
-                out[i, part, k] = constant - out[i, part, k]
-        elif code == MULTIPLY:
-            for k in range(items):
-                out[i, part, k] = out[i, part, k] * constant
-        elif code == DIVIDE:
-            for k in range(items):
-                out[i, part, k] = out[i, part, k] / constant
+    compute(out[i, part], 1, codes, constants)
 
 
 @njit(nogil=True, cache=True)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numba import njit, types
 
-from penstock.kernels.pixels import ADD, DIVIDE, MULTIPLY, SUBTRACT, SUBTRACTED
+from penstock.kernels.compiled.arithmetic import compute
 
 _IMAGES = [types.Array(kind, 1, "C", readonly=True) for kind in (types.uint8, types.float32)]
 _PLACES = types.uint64[::1]
@@ -74,28 +74,6 @@ def _table(size: int) -> Any:
     return np.empty(size, np.uint64), np.empty(size, np.uint64), np.empty(size, np.float32)
 
 
-@njit(inline="always")
-def _compute(line: Any, codes: Any, constants: Any) -> None:
-    """Put the items of a line through arithmetic, while they are near."""
-    for step in range(len(codes)):
-        code, constant = codes[step], constants[step]
-        if code == ADD:
-            for i in range(len(line)):
-                line[i] = line[i] + constant
-        elif code == SUBTRACT:
-            for i in range(len(line)):
-                line[i] = line[i] - constant
-        elif code == SUBTRACTED:
-            for i in range(len(line)):
-                line[i] = constant - line[i]
-        elif code == MULTIPLY:
-            for i in range(len(line)):
-                line[i] = line[i] * constant
-        elif code == DIVIDE:
-            for i in range(len(line)):
-                line[i] = line[i] / constant
-
-
 _WINDOW = (types.int64, types.int64, types.float64, types.float64)
 _AFTERWARDS = (types.boolean, types.int64[::1], types.float32[::1])
 
@@ -155,4 +133,4 @@ def resample(
         line, part = out[y], down[y]
         for i in range(len(line)):
             line[i] = upper[i] + (lower[i] - upper[i]) * part
-        _compute(line, codes, constants)
+        compute(line, 0, codes, constants)
