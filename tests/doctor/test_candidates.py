@@ -12,6 +12,7 @@ import pytest
 
 from penstock.doctor.book import Book
 from penstock.doctor.candidates import candidates
+from penstock.doctor.paths import Described
 from penstock.doctor.signals import Look, signals
 from penstock.doctor.signals.shared_memory import own_segments
 
@@ -59,6 +60,55 @@ def test_given_data_that_is_loaded_first_and_then_used_then_it_is_no_growth() ->
         book.put("process.threads", 50)
         book.close()
     assert list(candidates(watching, loading)) == []
+
+
+def grown(key: str, by: float, seconds: float = 1.0, **more: Any) -> list[tuple[str, bool]]:
+    """Whether a series that grows by so much a step is a candidate, and one that does not matter."""
+    book = Book()
+    for moment in range(60):
+        book.open(moment * seconds, "train.py:3", {"optimizer steps": float(moment)})
+        book.put(key, 1000 + by * moment)
+        book.close()
+    one = Described("kept", ("kept",), "", "train.py", "list", False, False, False, ("list",), **more)
+    paths = SimpleNamespace(
+        described={key: one}, world=SimpleNamespace(of_user_module=lambda name: name == "train")
+    )
+    watching: Any = SimpleNamespace(book=book, _signals=signals(), paths=paths)
+    return [(one.kind, bool(one.minor)) for one in candidates(watching, [("train.py:3", range(60))])]
+
+
+@pytest.mark.parametrize(
+    ("each", "seconds", "minor"),
+    [(100.0, 1.0, True), (500.0, 1.0, False), (100.0, 1e-5, True), (100_000.0, 1e-5, False)],
+)
+def test_given_a_container_then_a_few_bytes_a_step_are_bookkeeping(
+    each: float, seconds: float, minor: bool
+) -> None:
+    assert grown("length 1", 1.0, seconds, each=each) == [("growing-container", minor)]
+
+
+def test_given_few_bytes_a_step_and_many_steps_between_moments_then_what_comes_in_a_second_counts() -> None:
+    def judged(seconds: float) -> list[bool]:
+        book = Book()
+        for moment in range(60):
+            book.open(moment * seconds, "train.py:3", {"optimizer steps": 2000.0 * moment})
+            book.put("length 1", 2000.0 * moment)
+            book.close()
+        described = Described(
+            "kept", ("kept",), "", "train.py", "list", False, False, False, ("list",), each=100.0
+        )
+        paths = SimpleNamespace(described={"length 1": described})
+        watching: Any = SimpleNamespace(book=book, _signals=signals(), paths=paths)
+        return [bool(one.minor) for one in candidates(watching, [("train.py:3", range(60))])]
+
+    assert judged(1.0) == [True]  # 100 bytes a step, 0.2 MB a second
+    assert judged(0.01) == [False]  # 20 MB a second
+
+
+def test_given_objects_of_a_librarys_class_then_seldom_ones_do_not_count() -> None:
+    assert grown("type train.Part", 0.9) == [("python-objects", False)]
+    assert grown("type library.Part", 2.0) == [("python-objects", False)]
+    assert grown("type library.Part", 0.9) == []
 
 
 @pytest.mark.skipif(not os.access("/dev/shm", os.W_OK), reason="needs shared memory")

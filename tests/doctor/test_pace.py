@@ -78,3 +78,19 @@ def test_given_a_process_that_was_stopped_then_its_clock_has_stood_still(
     times["work"] += 29.0  # a long call of a library
     clock.wakes(0.25)
     assert clock.now() == pytest.approx(130.25)
+
+
+def test_given_a_busy_machine_then_the_pause_is_that_of_the_work() -> None:
+    quiet, busy = Pace(), Pace()
+    for pace, wall in ((quiet, 0.02), (busy, 0.2)):
+        pace.sampled(0.0, wall, 0.02)
+        pace.sampled(60.0, 60.0 + wall, 0.02)
+    assert busy.due - 60.2 <= 2 * (quiet.due - 60.02)
+
+
+def test_given_a_script_that_others_hold_up_at_first_then_samples_come_as_close_as_at_first() -> None:
+    pace = Pace()
+    before = len(paced(0.004, 0.03, pace))
+    after = len(paced(0.004, 1.0, pace, start=60.0))
+    assert before < 6 and before + after >= 18
+    assert len(paced(0.004, 60.0, pace, start=61.0)) * 0.004 <= 0.05 * 60.0

@@ -58,3 +58,43 @@ def test_given_a_list_inside_of_a_librarys_object_then_its_line_is_not_the_one()
     grown = finding("tf-graph", 2, 1.0, line=24)
     inside = finding("tf-graph", 3, 1.0, line=11, inside=True)
     assert kinds(settle([grown, inside])) == [("tf-graph", 24)]
+
+
+def test_given_threads_and_the_container_of_what_starts_them_on_one_line_then_the_container_is_told() -> None:
+    started = finding("threads", 1, 4.0, line=15)
+    kept = finding("tf-datasets", 3, 1.0, line=15)
+    assert kinds(settle([started, kept])) == [("tf-datasets", 15)]
+
+
+def test_given_threads_and_a_plain_container_on_one_line_then_the_threads_are_told() -> None:
+    started = finding("threads", 1, 1.0, line=15)
+    kept = finding("growing-container", 3, 1.0, line=15)
+    assert kinds(settle([started, kept])) == [("threads", 15)]
+
+
+def test_given_what_a_library_notes_of_each_thing_that_is_kept_then_the_users_container_is_told() -> None:
+    kept = finding("torch-tensors", 3, 1.0, line=8, exact=True, bytes_each=10.0)
+    noted = finding("growing-container", 3, 2.0, line=9, exact=True, inside=True, bytes_each=1e6)
+    assert kinds(settle([noted, kept])) == [("torch-tensors", 8)]
+    unlike = finding("growing-container", 3, 7.3, line=9, exact=True, inside=True, bytes_each=1e6)
+    assert len(settle([unlike, kept])) == 2
+
+
+def test_given_memory_then_a_container_of_which_the_bytes_are_a_guess_explains_it() -> None:
+    memory = finding("native-memory", 5, 40_000.0, line=9, bytes_each=40_000.0)
+    guess = finding("keras-models", 3, 1.0, line=8, bytes_each=10.0)
+    assert kinds(settle([memory, guess])) == [("keras-models", 8)]
+
+
+def test_given_memory_then_a_container_of_which_the_bytes_are_known_explains_as_much_as_that() -> None:
+    memory = finding("native-memory", 5, 40_000.0, line=9, bytes_each=40_000.0)
+    much = finding("growing-container", 3, 1.0, line=8, exact=True, bytes_each=30_000.0)
+    little = finding("growing-container", 3, 1.0, line=8, exact=True, bytes_each=300.0)
+    assert kinds(settle([memory, much])) == [("growing-container", 8)]
+    assert kinds(settle([memory, little])) == [("growing-container", 8), ("native-memory", 9)]
+
+
+def test_given_a_registry_of_a_framework_then_a_container_without_a_line_is_left_out() -> None:
+    functions = finding("tf-retracing", 2, 8.0, line=4)
+    nowhere = finding("growing-container", 3, 1.3, exact=True)
+    assert kinds(settle([functions, nowhere])) == [("tf-retracing", 4)]

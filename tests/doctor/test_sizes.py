@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import mmap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
+import pytest
 
 from penstock.doctor.paths import _bytes_each
 from penstock.doctor.sizes import VIEW, array_bytes
@@ -53,4 +55,21 @@ def test_given_functions_then_what_they_close_over_counts_and_their_module_does_
         data = np.ones(10_000)
         return lambda: data
 
+    assert 80_000 <= _bytes_each([made() for _ in range(20)]) < 90_000
+
+
+class Task:
+    def __init__(self) -> None:
+        self.data = np.ones(10_000)
+
+    def done(self, number: int) -> float:
+        return float(self.data[number])
+
+
+@pytest.mark.parametrize(
+    "made",
+    [lambda: Task().done, lambda: partial(Task().done, 1), lambda: partial(print, np.ones(10_000))],
+    ids=["method", "partial method", "partial"],
+)
+def test_given_calls_to_come_then_what_they_are_bound_to_counts(made: Callable[[], object]) -> None:
     assert 80_000 <= _bytes_each([made() for _ in range(20)]) < 90_000

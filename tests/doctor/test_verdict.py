@@ -20,6 +20,7 @@ LEAKS: dict[str, Shape] = {
     "many a step": lambda x: 5e6 + 4096 * x,
     "one every seventh step": lambda x: x // 7,
     "one an epoch": lambda x: 40 * (x // 20),
+    "one a long epoch": lambda x: 500 * ((x + 24) // 55),
     "warm-up, and then slower": lambda x: 3000 * (1 - math.exp(-x / 6)) + 5 * x,
     "faster and faster": lambda x: x + 0.01 * x * x,
     "with spikes": lambda x: 10 * x + (4000 if x % 25 == 3 else 0),
@@ -49,6 +50,37 @@ def test_given_growth_that_goes_on_then_it_is_a_leak(name: str) -> None:
 @pytest.mark.parametrize("name", CLEAN)
 def test_given_what_only_looks_like_a_leak_then_there_is_none(name: str) -> None:
     assert judge(STEPS, [CLEAN[name](x) for x in STEPS], least=10).growth is None
+
+
+def test_given_growth_that_is_too_little_then_it_does_not_matter() -> None:
+    values = [0.02 * x for x in STEPS]
+    assert judge(STEPS, values, least=10).reason == "flat"
+    assert judge(STEPS, values, least=1).growth is not None
+
+
+def test_given_few_moments_that_scatter_then_a_slope_that_may_be_none_is_none() -> None:
+    values = [0.0, 8.6, 2.2, 9.8, 5.4, 9.0, 8.6, 12.2, 8.8, 14.4]  # up by chance as well
+    xs = STEPS[: len(values)]
+    late = (xs[2:], values[2:])
+    assert theil_sen(*late)[0] > 0 >= theil_sen(*late)[1]
+    assert judge(xs, values, least=1).reason == "flat"
+
+
+def test_given_a_long_pause_then_it_does_not_grow_in_every_window() -> None:
+    values = [x if x < 90 else 90 if x < 150 else x - 60 for x in STEPS]
+    assert judge(STEPS, values, least=10).reason == "it does not grow in every window"
+
+
+def test_given_that_most_is_given_back_for_a_while_then_it_falls_back() -> None:
+    values = [10 * x - (900 if 120 <= x < 130 else 0) for x in STEPS]
+    assert judge(STEPS, values, least=10).reason == "it falls back"
+    assert judge(STEPS, [10 * x for x in STEPS], least=10).growth is not None
+
+
+def test_given_a_slope_that_is_small_beside_the_scatter_then_it_is_noise() -> None:
+    chance = random.Random(227)
+    values = [x + chance.gauss(0, 60) for x in STEPS]
+    assert judge(STEPS, values, least=10).reason == "within the noise"
 
 
 def test_given_noise_alone_then_a_leak_is_hardly_ever_seen() -> None:

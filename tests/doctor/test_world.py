@@ -6,6 +6,7 @@ import ast
 import json
 import sys
 from collections import Counter
+from functools import partial
 from types import ModuleType
 
 import pytest
@@ -58,3 +59,9 @@ def test_given_an_object_that_no_name_leads_to_then_its_attributes_are_called_by
     assert len(ways) == 1  # by whatever name comes first
     hidden.clear()
     assert list(here.objects()) == []
+
+
+def test_given_a_call_that_is_bound_to_a_list_then_the_list_is_met() -> None:
+    inner = ["of a partial"]
+    bound = [thing for _, thing in world().members(partial(print, inner))]
+    assert any(inner is one for thing in bound if isinstance(thing, tuple) for one in thing)

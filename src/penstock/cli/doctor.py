@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 
+from penstock.errors import PenstockError
+
 NAME = "doctor"
 SUMMARY = "run a training script and say whether it leaks memory, which line does it, and what to do"
 DESCRIPTION = """\
@@ -28,6 +30,7 @@ examples:
   penstock doctor --steps 500 train.py          stop after 500 steps
   penstock doctor --html report.html train.py   a page with the curves of what grew
   penstock doctor --json train.py > found.json  for programs; the script prints to stderr
+  penstock doctor --explain torch-graph         what a kind of finding means, with examples
 
 exit status: 0 no leak, 1 a leak, 2 could not tell, or the script failed
 """
@@ -38,10 +41,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--steps", type=_steps, metavar="N", help="stop the script after N steps")
     parser.add_argument("--json", action="store_true", help="print JSON, with the keys of docs/doctor.md")
     parser.add_argument("--html", type=Path, metavar="FILE", help="write a page with curves to FILE")
+    parser.add_argument(
+        "--explain",
+        action=_Explain,
+        metavar="KIND",
+        help="print the page of a kind of finding, or of `all`, and stop",
+    )
     parser.add_argument("script", metavar="SCRIPT", help="the Python script to run")
     parser.add_argument(
         "arguments", nargs=argparse.REMAINDER, metavar="...", help="the script's own arguments"
     )
+
+
+class _Explain(argparse.Action):
+    """Prints a page and ends, as `--help` does: no script is asked for."""
+
+    def __call__(self, parser: argparse.ArgumentParser, _: object, kind: object, *__: object) -> None:
+        """Do it."""
+        from penstock.doctor.explain import explain
+
+        try:
+            print(explain(str(kind)), end="")
+        except PenstockError as error:
+            parser.error(str(error))
+        parser.exit()
 
 
 def _steps(text: str) -> int:

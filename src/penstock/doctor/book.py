@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 MOST = 400
 """Of more moments, every second one is forgotten, so that a watch of days stays small."""
@@ -20,6 +20,11 @@ class Book:
         self._seen: dict[str, tuple[int, float, int]] = {}
         """Of what has not grown yet: the first moment, the value, and the last moment."""
         self._met: dict[str, tuple[int, float, int]] = {}
+        self._types: Mapping[str, int] = {}
+        self._types_at = 0
+        self._since: dict[str, int] = {}
+        """Of types that have not grown yet: the moment since which there are as many as there were last."""
+        self._risen: set[str] = set()
         self.spacing = 1
         """How many moments one that is kept stands for by now."""
 
@@ -57,10 +62,23 @@ class Book:
         series.add(now, value)
         return True
 
-    def close(self, keep: str = "") -> None:
-        """End a moment: what was not met any more is forgotten, but for what was not looked for."""
-        if keep:
-            self._met |= {key: seen for key, seen in self._seen.items() if key.startswith(keep)}
+    def follow_types(self, counts: Mapping[str, int]) -> None:
+        """Like `follow`, for the types of objects, of which there are thousands and few change."""
+        now = len(self.times) - 1
+        for name, count in counts.items() - self._types.items():
+            was = self._types.get(name)
+            if was is None or count < was:
+                self._since[name] = now
+            elif name not in self._risen:
+                self._risen.add(name)
+                for moment in sorted({self._since.pop(name), self._types_at}):
+                    self.series.setdefault(f"type {name}", Series()).add(moment, was)
+        for name in self._risen & counts.keys():
+            self.put(f"type {name}", counts[name])
+        self._types, self._types_at = counts, now
+
+    def close(self) -> None:
+        """End a moment: what was not met any more is forgotten."""
         self._seen, self._met = self._met, {}
 
     def thin(self) -> bool:
@@ -75,6 +93,8 @@ class Book:
         for series in self.series.values():
             series.renumber(new)
         self._seen = {key: (a // 2, value, b // 2) for key, (a, value, b) in self._seen.items()}
+        self._since = {name: moment // 2 for name, moment in self._since.items()}
+        self._types_at //= 2
         self.spacing *= 2
         return True
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from penstock.doctor.axis import axis_of
 from penstock.doctor.findings import Axis, Curve
 from penstock.doctor.paths import Described
+from penstock.doctor.probes import LEAST_PLAIN
+from penstock.doctor.probes import PLAIN as PLAIN_TYPES
 from penstock.doctor.signals import Signal, loaded
 from penstock.doctor.verdict import Growth, judge, quarters, theil_sen
 from penstock.doctor.watching import Watching
@@ -27,8 +29,6 @@ LEAST_FOREIGN, SELDOM = 60.0, 0.2
 """Of a library's types: so many, and so many a step; libraries fill caches of their own for a while."""
 CALM, RUNTIMES = 4.0, ("tensorflow", "torch", "jax")
 """Runtimes settle slowly: with one of them, memory must grow by so many times more to count."""
-LEAST_PLAIN = 1000.0
-"""Of lists, dicts and tuples there are many, and some of them are the doctor's own."""
 ASKED = 0.3
 """Pages that come into use are no growth where less than this part of them was asked for meanwhile."""
 BLOCK = 48.0
@@ -87,7 +87,7 @@ def candidates(watching: Watching, stretches: list[tuple[str, range]]) -> Iterat
         elif key.startswith("type "):
             if key.startswith(("type penstock.doctor.", "type array.")):
                 continue
-            plain = key.startswith(("type builtins.", "type collections.", "type weakref."))
+            plain = key[5:].startswith(PLAIN_TYPES)
             user = watching.paths.world.of_user_module(key[5:].rpartition(".")[0])
             least = LEAST_PLAIN if plain else LEAST_OBJECTS if user else LEAST_FOREIGN
             found = grows(watching, stretches, key, least)

@@ -14,9 +14,13 @@ from time import perf_counter, thread_time
 from penstock.doctor.signals import Look
 
 YOUNG = 20_000
-"""With more objects than that since it was last counted anew, it is time to do so again."""
-SELDOM = 40.0
-"""So many times of what it takes lie between two times at which everything is counted anew."""
+"""With more objects than that since everything was counted, it is counted anew, once looks have taken as long
+as that does."""
+MANY, LATER = 100_000, 60.0
+"""With more objects than that at first, garbage among them is collected later only, when so many times what
+that takes have gone: a library has that many, and the script may be short."""
+COLLECTED = 4.0
+"""About how many times longer it takes to count everything if garbage is collected first."""
 DEAR, EVERY = 0.01, 3
 """Where a full collection takes that many seconds, it is done at every so many samples only."""
 
@@ -24,32 +28,43 @@ DEAR, EVERY = 0.01, 3
 class Census:
     """Counts objects."""
 
-    def __init__(self) -> None:
+    def __init__(self, meet: Callable[[list[object], Counter[str]], None] | None = None) -> None:
+        self._meet = meet
         self._base: Counter[str] = Counter()
-        self._counted_at = 0.0
-        self._cost = 0.0
+        self._paid = 0.0
+        self.cost = 0.0
+        """About what it takes to count everything, garbage collected first."""
         self._frozen = False
+        self._light = False
+        self._began: float | None = None
         self._full_cost = 0.0
         self._looks = 0
         self._took = 0.0
         self._asked = 0
+        self.anew = 0.0
+        """What it took to count everything anew in the last look: it keeps to a pace of its own."""
 
-    def begin(self, meet: Callable[[list[object], Counter[str]], None] | None = None) -> None:
+    def begin(self) -> None:
         """Count everything, show it to whom it may concern, and set it aside."""
-        began = perf_counter()
+        began = thread_time()
         if self._frozen:
             gc.unfreeze()
-        if gc.isenabled():
-            gc.collect()
         objects = gc.get_objects()
+        self._light = self._began is None and len(objects) > MANY
+        if gc.isenabled() and not self._light:
+            del objects
+            gc.collect()
+            objects = gc.get_objects()
         self._base = by_type(objects)
-        if meet is not None:
-            meet(objects, self._base)
+        if self._meet is not None:
+            self._meet(objects, self._base)
         del objects
         gc.freeze()
         self._frozen = True
-        self._counted_at = perf_counter()
-        self._cost = self._counted_at - began
+        self.anew = thread_time() - began
+        self.cost = self.anew * (COLLECTED if self._light else 1.0)
+        self._paid = 0.0
+        self._began = self._began or perf_counter()
 
     def set_aside(self, look: Look) -> None:
         """What was seen is frozen by now: whoever asks who keeps a thing has to thaw everything."""
@@ -57,6 +72,7 @@ class Census:
 
     def due(self) -> bool:
         """Whether to look this time: at every sample, or more seldom where it takes long."""
+        self.anew = 0.0
         self._asked += 1
         return self._took < DEAR or self._asked % EVERY == 0
 
@@ -66,13 +82,15 @@ class Census:
         try:
             return self._look()
         finally:
-            self._took = thread_time() - began
+            self._took = max(0.0, thread_time() - began - self.anew)
+            self._paid += self._took
 
     def _look(self) -> Look:
         if gc.isenabled():  # where the user has switched it off, garbage is theirs to see
             self._collect()
         objects = gc.get_objects()
-        if len(objects) > YOUNG and perf_counter() - self._counted_at > SELDOM * self._cost:
+        late = self._light and perf_counter() - (self._began or 0.0) > LATER * self.cost
+        if late or (len(objects) > YOUNG and self._paid > self.cost):
             del objects
             self.begin()
             objects = gc.get_objects()

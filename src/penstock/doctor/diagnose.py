@@ -133,6 +133,13 @@ def _order(one: Finding) -> tuple[int, bool, bool, bool, float]:
 
 
 def _explains(other: Finding, one: Finding, kept: list[Finding]) -> bool:
+    keeps = other.tier in (1, 2) and one.tier in (1, 2, 3) and (not one.exact or one.kind == other.kind)
+    if keeps and _alike(one, other):  # what is kept in a list, and the list
+        other.chain = other.chain or one.chain
+        if one.place is not None and _names_it(one, other):
+            other.place = one.place  # the line that keeps them says more than the one that makes them
+            other.remedy, other.what = one.remedy, one.what
+        return True
     if one.place is not None and one.place == other.place:
         return True
     if one.tier == 4:
@@ -143,13 +150,6 @@ def _explains(other: Finding, one: Finding, kept: list[Finding]) -> bool:
         return True
     if one.inside and one.tier == other.tier == 3 and not other.inside and _alike(one, other):
         return True  # what a library notes of each thing that the user keeps
-    keeps = other.tier in (1, 2) and one.tier in (1, 2, 3) and (not one.exact or one.kind == other.kind)
-    if keeps and _alike(one, other):  # what is kept in a list, and the list
-        other.chain = other.chain or one.chain
-        if one.place is not None and _names_it(one, other):
-            other.place = one.place  # the line that keeps them says more than the one that makes them
-            other.remedy, other.what = one.remedy, one.what
-        return True
     return one.tier == 3 and other.tier == 2 and one.place is None
 
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from time import perf_counter
 
-PAUSES = ((0.15, 1.0, 1.0, 20.0), (3.0, 12.0, 2.0, 20.0), (float("inf"), 79.0, 24.0, 20.0))
+PAUSES = ((0.1, 1.0, 1.0, 20.0), (3.0, 24.0, 3.0, 16.0), (float("inf"), 79.0, 30.0, 16.0))
 """The pause after a sample, until so many seconds of the loop have gone: so many times what it took. It is
 less, but never less than so many times, where it would be more than this part of the time so far.
 
 The first seconds cost more, so that short scripts are judged too: about 0.3 s in all."""
 CLOSEST, LONGEST = 0.003, 0.25
 """The clock sleeps no shorter, and no longer, than that."""
-BUSY = 3.0
-"""Of a sample that takes many times longer than the work in it, so many times count: others were at work."""
+FIRST, SOON = 30, 1.0
+"""As long as there are fewer samples, no more than so many seconds count as gone: others may have kept the
+script from its work."""
+BUSY = 1.5
+"""Of a sample that takes much longer than the work in it, so many times count: others were at work."""
 BURSTS = (12, 24, 48, 96, 192, 320)
 """After so many moments the lines are watched for a few rounds."""
 ON_LINES, LINES_AT_ONCE = ((0.1, 0.25), (3.0, 0.05), (float("inf"), 0.01)), 1.0
@@ -25,7 +28,7 @@ def pause(elapsed: float, cost: float) -> float:
     >>> pause(100.0, 0.002)
     0.158
     >>> pause(1.0, 0.002)
-    0.024
+    0.048
     """
     _, most, least, part = next(one for one in PAUSES if elapsed < one[0])
     return min(most * cost, max(elapsed / part, least * cost))
@@ -74,7 +77,10 @@ class Pace:
             self._began = began
         self._samples += 1
         cost = min(ended - began, BUSY * work)
-        self.due = ended + max(self.closest, pause(ended - self._began, cost))
+        gone = ended - self._began
+        if self._samples < FIRST:
+            gone = min(gone, SOON)
+        self.due = ended + max(self.closest, pause(gone, cost))
 
     def slower(self) -> None:
         """Half of the moments were forgotten: from now on there are half as many."""

@@ -28,6 +28,8 @@ LONG = 0.4
 ALWAYS = ("memory.heap", "memory.anonymous")
 LEAST = {"length": 4.0, "buffer": 1024.0, "type": 20.0}
 """What must come on top for a container, a buffer or a type to be asked after."""
+PLAIN, LEAST_PLAIN = ("builtins.", "collections.", "weakref."), 1000.0
+"""Of lists, dicts and tuples there are many, and some of them are the doctor's own."""
 
 
 WASTE = {
@@ -76,8 +78,12 @@ class Evidence:
         self._last: dict[str, float] = {}
         self._at_work: dict[str, dict[Place, list[float]]] = {}
 
-    def question(self, book: Book, look: Look, signals: list[Signal]) -> None:
-        """Ask, while everything is still there, who keeps what grows."""
+    def question(self, book: Book, look: Look, signals: list[Signal], thaw: bool) -> bool:
+        """Ask, while everything is still there, who keeps what grows.
+
+        Of objects that have no name it can be found only among all that there is, thawed: if it may be, and
+        whether it was.
+        """
         found = rising(book, signals)
         named = {signal.key for signal in signals if signal.kind and not signal.bytes} - {"python.blocks"}
         for signal in signals:
@@ -88,22 +94,19 @@ class Evidence:
                     continue
                 if said.place is not None or signal.key not in self.suspects:
                     self.suspects[signal.key] = said
-        if any(key.startswith("length ") or key in named for key in found):
-            return  # it has a name already
-        names = [
-            key[5:]
-            for key in found
-            if key.startswith("type ") and not key.startswith("type penstock.doctor.")
-        ]
+        if not thaw or any(key.startswith("length ") or key in named for key in found):
+            return False  # it has a name already, or there will be time for it later
+        names = [key[5:] for key in found if key.startswith("type ")]
         newest = {f"{type(one).__module__}.{type(one).__qualname__}": one for one in look.objects}
-        began = perf_counter()
+        began, thawed = perf_counter(), False
         for name in sorted(names, key=lambda name: -look.types[name])[:ASKED]:
             if perf_counter() - began > LONG:
                 break
             if name in newest and f"type {name}" not in self.types:
-                thing = newest[name]
+                thing, thawed = newest[name], True
                 chain = chain_of(thing, self.places)
                 self.types[f"type {name}"] = Kept(kept_kind(thing, "") or "python-objects", chain)
+        return thawed
 
     def moment(self, key: str, value: float, place: Place | None) -> None:
         """A counter was read, while the user's code was at a line."""
@@ -198,6 +201,14 @@ def growing(book: Book) -> list[str]:
     return found
 
 
+def least_of(key: str) -> float:
+    """What must come on top of a length, a buffer or a type."""
+    kind, _, name = key.partition(" ")
+    if name.startswith("penstock.doctor."):
+        return float("inf")
+    return LEAST_PLAIN if kind == "type" and name.startswith(PLAIN) else LEAST.get(kind, 0.0)
+
+
 def rising(book: Book, signals: list[Signal]) -> set[str]:
     """Of those, what goes on rising over the quarters of the time after the warm-up, by what matters."""
     least = {signal.key: signal.least for signal in signals}
@@ -205,7 +216,7 @@ def rising(book: Book, signals: list[Signal]) -> set[str]:
     for key in growing(book):
         values = book.series[key].values
         levels = quarters(values[len(values) // 5 :])
-        enough = least.get(key, LEAST.get(key.partition(" ")[0], 0.0)) / 4
+        enough = least.get(key, least_of(key)) / 4
         if levels[-1] - levels[0] >= enough and levels == sorted(levels):
             found.add(key)
     return found

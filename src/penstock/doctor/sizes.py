@@ -9,7 +9,7 @@ from functools import _lru_cache_wrapper
 from gc import get_referents, is_tracked
 from io import BytesIO, StringIO
 from mmap import mmap
-from types import CodeType, FrameType, FunctionType, ModuleType
+from types import CodeType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from penstock.doctor.walk import TEXT
@@ -118,9 +118,12 @@ def deep_bytes(thing: object, depth: int = DEEP, seen: set[int] | None = None) -
     elif isinstance(thing, FunctionType):
         members = [*(thing.__closure__ or ()), *(thing.__defaults__ or ())][:SAMPLED]
         count = len(members)
+    elif isinstance(thing, MethodType):
+        members = [thing.__self__]
+        count = 1
     else:
         inside = getattr(thing, "__dict__", None)
-        if isinstance(inside, dict):
+        if isinstance(inside, dict) and inside:
             count, members = len(inside), list(inside.values())[:SAMPLED]
             size += sys.getsizeof(inside)
         elif is_tracked(thing):  # a generator, a task, a cell: what it refers to, but not where it was made

@@ -10,7 +10,7 @@ from penstock.doctor.forecast import show_time
 from penstock.doctor.places import Place
 from penstock.memory.sizes import show_bytes
 
-PAGES = "docs/findings"
+EXPLAIN = "penstock doctor --explain"
 
 
 def show(said: Diagnosis, *, colours: bool = False) -> str:
@@ -63,7 +63,7 @@ def _finding(number: int, one: Finding, ink: _Ink) -> Iterator[str]:
     yield f"   why     {one.remedy.why}"
     yield f"   fix     {one.remedy.fix}"
     yield from (f"           {ink.dim}| {line}{ink.end}" for line in one.remedy.sample.splitlines())
-    yield f"   more    {PAGES}/{one.kind}.md"
+    yield f"   more    {EXPLAIN} {one.kind}"
 
 
 def growth_text(one: Finding) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import _lru_cache_wrapper, lru_cache
 from gc import get_referents, is_tracked
@@ -36,7 +36,7 @@ FEW = 40
 """Of a container with more than so many members, the first and the last few are looked at."""
 ENDS = 3
 SCALARS = (int, float, bool, complex, type(None), range, slice, type(Ellipsis), type(NotImplemented))
-CLOSED: tuple[type, ...] = (*SCALARS, ModuleType, CodeType, FrameType, BuiltinFunctionType)
+CLOSED = frozenset[type]((*SCALARS, ModuleType, CodeType, FrameType, BuiltinFunctionType))
 """What is not looked into."""
 TEXT = (str, bytes, bytearray, memoryview)
 
@@ -84,6 +84,8 @@ class World:
         self.threads = False
         """Whether code of the user's was seen at work in another thread."""
         self._classes: dict[str, bool] = {}
+        self._foreign: set[str] = set()
+        """Names of classes that are not."""
         self._met: dict[str, list[ReferenceType[object]]] = {}
         """Some objects of each class of the user's: a library may be all that refers to them."""
 
@@ -109,11 +111,12 @@ class World:
 
     def meet(self, objects: Sequence[object], counts: Counter[str]) -> None:
         """Take note of objects of the user's classes, of which none is known that is still there."""
+        mine = counts.keys() - self._foreign
+        self._foreign |= {name for name in mine if not self.of_user_module(name.rpartition(".")[0])}
         wanted = {
             name
-            for name in counts
-            if self.of_user_module(name.rpartition(".")[0])
-            and not any(one() is not None for one in self._met.get(name, ()))
+            for name in mine - self._foreign
+            if not any(one() is not None for one in self._met.get(name, ()))
         }
         if not wanted:
             return
@@ -178,18 +181,16 @@ class World:
             left -= 1
             yield node
             if node.depth < DEEPEST and node.foreign < FOREIGN:
-                queue.extend(self._below(node))
+                queue.extend(self._below(node, seen))
 
-    def _below(self, node: Node) -> Iterable[Node]:
+    def _below(self, node: Node, seen: set[int]) -> Iterator[Node]:
         depth, key = node.depth + 1, node.key
         kind = type(node.thing)
         inside = node.foreign or (kind.__module__ != "builtins" and not self.of_user(kind))
         foreign = node.foreign + 1 if inside else 0
-        return (
-            Node(thing, hash((key, label)), node, label, depth, foreign)
-            for label, thing in self.members(node.thing)
-            if self.open(thing)
-        )
+        for label, thing in self.members(node.thing):
+            if type(thing) not in CLOSED and id(thing) not in seen and self.open(thing):
+                yield Node(thing, hash((key, label)), node, label, depth, foreign)
 
     def open(self, thing: object) -> bool:
         """Whether it is worth a look: no module, and no function or class of a library's."""
@@ -299,7 +300,7 @@ def _of_attributes(thing: object) -> Iterator[tuple[str, object]]:
     slots = _slots(cast(Any, type(thing)))
     for name in slots:
         yield f".{name}", getattr(thing, name, None)
-    if inside is None and not slots and is_tracked(thing):
+    if not inside and not slots and is_tracked(thing):
         yield from (("", one) for one in get_referents(thing) if not isinstance(one, type | ModuleType))
 
 

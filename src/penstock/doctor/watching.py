@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ctypes
-import gc
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable
 from time import perf_counter, thread_time
 from types import FrameType
@@ -20,12 +20,15 @@ from penstock.doctor.pace import Pace
 from penstock.doctor.paths import Paths
 from penstock.doctor.places import Loop, Place, Places, names_of
 from penstock.doctor.probes import Evidence
-from penstock.doctor.signals import Look, signals
+from penstock.doctor.signals import Look, meet, signals
 from penstock.doctor.trap import Trap
 
 QUICK = 4096
 """A source is looked at after so many steps; where they come faster than `FASTEST`, time is used instead."""
 FASTEST = 2e-5
+THAW = 12.0
+"""Who keeps objects without a name is asked once so many times what counting everything takes have gone: it
+takes about as long."""
 LOST = 2.0
 """Seconds after which a script that was to end is told again: Python drops what is raised in a finalizer."""
 
@@ -56,7 +59,7 @@ class Watching:
         """Whom to call after a sample."""
         self._worker = floor is not None
         self._most = steps
-        self._census = Census()
+        self._census = Census(self._meet)
         self._clock = Clock()
         self._signals = signals()
         self._undo: dict[str, Callable[[], None]] = {}
@@ -236,14 +239,14 @@ class Watching:
                 return
             first = self.loop_began is None
             if first:
-                self._census.begin(self.paths.world.meet)
+                self._census.begin()
                 self.loop_began = perf_counter()
             where = f"{loops[0][1].file}:{loops[0][1].line}" if loops else _line_of(stack)
             where = "a worker" if self._worker else where
             look = self._count(where, loops, self.places.innermost(frame))
             if first:  # it has a beginning to pay for, which says nothing of those after it
                 began, work = perf_counter(), thread_time()
-            self.pace.sampled(began, perf_counter(), thread_time() - work)
+            self.pace.sampled(began, perf_counter(), max(0.0, thread_time() - work - self._census.anew))
             if self.book.thin():
                 self.pace.slower()
             self._perhaps_burst(frame, loops, look)
@@ -253,6 +256,10 @@ class Watching:
             self.trouble = f"{type(error).__name__}: {error}"
         finally:
             self._busy = False
+
+    def _meet(self, objects: list[object], types: Counter[str]) -> None:
+        self.paths.world.meet(objects, types)
+        meet(objects, types)
 
     def _count(self, where: str, loops: list[tuple[FrameType, Loop]], place: Place | None) -> Look | None:
         steps: dict[str, float] = {name: float(count) for name, count in self.counts.items() if count}
@@ -266,12 +273,11 @@ class Watching:
                 if value is not None:
                     book.put(signal.key, value)
                     self.evidence.moment(signal.key, value, place)
-        for name, count in look.types.items() if look is not None else ():
-            book.follow(f"type {name}", count)
         if look is not None:
+            book.follow_types(look.types)
             self.paths.world.meet(look.objects, look.types)
         self.paths.read()
-        book.close(keep="" if look is not None else "type ")
+        book.close()
         return look
 
     def _loop_steps(self, loops: list[tuple[FrameType, Loop]]) -> dict[str, float]:
@@ -300,9 +306,8 @@ class Watching:
         if not self.evidence.wanted(self.book, self._signals):
             self.pace.burst_took(thread_time() - began, now)
             return
-        frozen = gc.get_freeze_count()
-        self.evidence.question(self.book, look, self._signals)
-        if gc.get_freeze_count() != frozen:
+        thaw = now - (self.loop_began or now) > THAW * self._census.cost
+        if self.evidence.question(self.book, look, self._signals, thaw):
             self._census.set_aside(look)
         probes = self.evidence.probes(self.book, self._signals)
         asked = thread_time() - began

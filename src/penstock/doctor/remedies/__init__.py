@@ -10,13 +10,19 @@ from pkgutil import iter_modules
 
 @dataclass(frozen=True)
 class Remedy:
-    """One kind of finding: its page is `docs/findings/<kind>.md`."""
+    """One kind of finding: `penstock doctor --explain KIND` prints its page, as in `docs/findings/`."""
 
     kind: str
     title: str
     why: str
     fix: str
     sample: str
+    bad: str
+    """Code that has it."""
+    seen: str
+    """How the doctor sees it."""
+    other: str
+    """What looks like it and is none."""
 
 
 @cache

@@ -5,7 +5,8 @@ A file has any of these:
 - `SIGNALS`: a list of `Signal`, counters that are read at every sample;
 - `kept(thing, where)`: the kind of the finding where user code keeps such a thing in a container that is
   called `where`, or None;
-- `MADE`: `{kind: (module, class)}`, classes of which the lines that make them are of interest.
+- `MADE`: `{kind: (module, class)}`, classes of which the lines that make them are of interest;
+- `meet(objects, types)`: is shown all that there is, before it is set aside.
 """
 
 from __future__ import annotations
@@ -102,6 +103,14 @@ def kept_kind(thing: object, where: str) -> str | None:
         if kind is not None:
             return str(kind)
     return None
+
+
+def meet(objects: Sequence[object], types: Counter[str]) -> None:
+    """Show all that there is to whom it concerns: it is set aside then."""
+    for file in _files():
+        told = getattr(file, "meet", None)
+        if told is not None:
+            told(objects, types)
 
 
 def made_classes() -> dict[str, tuple[str, str]]:

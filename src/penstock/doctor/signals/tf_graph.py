@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
-import gc
 import sys
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 from weakref import WeakSet
 
 from penstock.doctor.places import Place, Places
-from penstock.doctor.signals import Look, Signal, Suspect
+from penstock.doctor.signals import Look, Signal, Suspect, loaded
 
 OPS = "tensorflow.python.framework.ops"
 _GRAPHS: WeakSet[Any] = WeakSet()
 """Those of the user that were met: one that was made before the watch is met once, and then set aside."""
-_LOOKED: set[str] = set()
+
+
+def meet(objects: Sequence[object], types: Counter[str]) -> None:
+    """Take note of the graphs among objects."""
+    if loaded(OPS) and types[f"{OPS}.Graph"]:
+        kind = sys.modules[OPS].Graph
+        _GRAPHS.update(one for one in objects if type(one) is kind)
 
 
 def graphs(look: Look) -> list[Any]:
     """The default graph, and the user's own; not those of functions."""
     ops = sys.modules[OPS]
-    if not _LOOKED:
-        _LOOKED.add(OPS)
-        gc.unfreeze()
-        _GRAPHS.update(one for one in gc.get_objects() if type(one) is ops.Graph)
-        gc.freeze()
-    _GRAPHS.update(one for one in look.objects if type(one) is ops.Graph)
+    meet(look.objects, look.types)
     default = ops._default_graph_stack._global_default_graph
     return list({id(one): one for one in [*_GRAPHS, default] if one is not None}.values())
 

@@ -1,0 +1,70 @@
+"""Which line it is, where several take and give back."""
+
+from __future__ import annotations
+
+from collections import Counter
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from penstock.doctor.accuse import likely, most
+from penstock.doctor.places import Place
+from penstock.doctor.probes import WASTE, Evidence, Rounds
+
+TAKES, GIVES, KEEPS, OTHER = (Place("train.py", line) for line in (3, 4, 5, 6))
+
+
+def test_given_a_line_that_gives_back_what_another_takes_then_it_is_neither() -> None:
+    lines = {TAKES: [100.0, 101.0, 100.0], GIVES: [-100.0, -100.0, -101.0], KEEPS: [9.0, 9.0, 9.0]}
+    assert likely(lines) == KEEPS
+    assert likely({TAKES: [100.0], GIVES: [-100.0]}) is None
+
+
+def test_given_a_line_that_gives_back_less_than_another_takes_then_that_one_may_be_it() -> None:
+    assert likely({TAKES: [100.0, 100.0], GIVES: [-20.0, -20.0], KEEPS: [9.0, 9.0]}) == TAKES
+
+
+def test_given_a_line_whose_share_is_the_whole_then_it_is_the_line_though_another_adds_more() -> None:
+    lines = {TAKES: [300.0, 300.0], KEEPS: [50.0, 50.0]}
+    assert likely(lines) == TAKES
+    assert likely(lines, whole=100.0) == KEEPS
+    assert likely(lines, whole=1000.0) == TAKES
+
+
+def test_given_lines_that_add_as_much_then_it_is_the_one_with_the_most_weight_or_the_first() -> None:
+    lines = {OTHER: [1.0, 1.0], KEEPS: [1.0, 1.0]}
+    assert likely(lines) == KEEPS
+    assert likely(lines, weight={OTHER: [4096.0]}) == OTHER
+    assert likely({OTHER: [2.0, 2.0], KEEPS: [1.0, 1.0]}, weight={KEEPS: [4096.0]}) == OTHER
+
+
+def test_given_no_line_then_there_is_none() -> None:
+    assert likely({}) is None
+    assert most(Counter()) is None
+    assert most(Counter({KEEPS: 2, OTHER: 5})) == OTHER
+
+
+def evidence(*rounds: Rounds) -> Evidence:
+    one = Evidence(Any, SimpleNamespace())  # type: ignore[arg-type]
+    for burst in rounds:
+        one.add(burst)  # type: ignore[arg-type]
+    return one
+
+
+def seen(place: Place, gained: float, made: int = 0, rounds: int = 4) -> Rounds:
+    sites = {"tf-variables": Counter({place: made})} if made else {}
+    return Rounds({"memory.heap": {place: [gained]}}, sites, Counter({place: rounds}), rounds)
+
+
+def test_given_several_times_that_lines_were_followed_then_the_first_does_not_count() -> None:
+    found = evidence(seen(TAKES, 1e9), seen(KEEPS, 10.0), seen(KEEPS, 20.0))
+    assert found.lines("memory.heap") == {KEEPS: [10.0, 20.0]}
+    assert found.rounds() == 8
+    assert evidence(seen(TAKES, 1e9)).lines("memory.heap") == {TAKES: [1e9]}
+
+
+@pytest.mark.parametrize(("made", "said"), [(4, True), (1, False)])
+def test_given_what_is_made_in_every_round_and_dropped_then_it_is_said(made: int, said: bool) -> None:
+    waste = evidence(seen(KEEPS, 1.0, made), seen(KEEPS, 1.0, made)).waste()
+    assert waste == [f"train.py:5: {WASTE['tf-variables']}"] * said

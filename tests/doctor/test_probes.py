@@ -1,0 +1,64 @@
+"""Who is asked after, while the script runs: it takes a while, and is for what matters."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+
+import pytest
+
+from penstock.doctor.book import Book
+from penstock.doctor.paths import Paths
+from penstock.doctor.places import Places
+from penstock.doctor.probes import Evidence, least_of, rising
+from penstock.doctor.signals import Look
+
+
+class Part:
+    """Something of the user's."""
+
+
+NAME = f"{Part.__module__}.{Part.__qualname__}"
+
+
+def grown(name: str, each: int) -> Book:
+    book = Book()
+    for number in range(40):
+        book.open(float(number), "loop", {})
+        book.follow_types({name: 1000 + each * number})
+        book.close()
+    return book
+
+
+@pytest.mark.parametrize(
+    ("name", "each", "asked"),
+    [
+        ("train.Part", 1, True),
+        ("builtins.list", 1, False),
+        ("collections.deque", 1, False),
+        ("builtins.list", 50, True),
+        ("penstock.doctor.places.Place", 50, False),
+    ],
+)
+def test_given_types_that_grow_then_those_are_asked_after_that_matter(
+    name: str, each: int, asked: bool
+) -> None:
+    assert (f"type {name}" in rising(grown(name, each), [])) == asked
+
+
+def test_given_a_length_or_a_buffer_then_its_name_is_no_type() -> None:
+    assert least_of("length builtins.") == least_of("length 7") < least_of("buffer 7")
+
+
+@pytest.mark.parametrize("grows", [True, False])
+def test_when_it_is_asked_who_keeps_them_then_it_is_said_whether_all_was_thawed(grows: bool) -> None:
+    book, kept = grown(NAME, 5 if grows else 0), [Part()]
+    places = Places(__file__)
+    evidence = Evidence(places, Paths(places, book))
+    look = Look([kept[-1]], Counter({NAME: 1200}))
+    assert not evidence.question(book, look, [], thaw=False)
+    assert evidence.types == {}
+    assert evidence.question(book, look, [], thaw=True) == grows
+    assert list(evidence.types) == [f"type {NAME}"] * grows
+    assert not evidence.question(book, look, [], thaw=True)  # it is known by now
+    assert sys.getrefcount(kept[-1]) <= 4

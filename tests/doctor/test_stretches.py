@@ -1,0 +1,78 @@
+"""Loops one after another, and what growth is counted by in them."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from penstock.doctor.axis import axis_of
+from penstock.doctor.book import Book
+from penstock.doctor.diagnose import _lent, _with_line, merged
+from penstock.doctor.findings import Axis, Finding
+from penstock.doctor.places import Loop, Place
+from penstock.doctor.remedies import remedies
+from penstock.doctor.verdict import Growth
+from penstock.doctor.watching import Watching
+
+
+def test_given_a_moment_elsewhere_then_the_loop_before_and_after_it_is_one() -> None:
+    spans = [("a", range(10)), ("b", range(10, 12)), ("a", range(12, 30))]
+    assert merged(spans) == [("a", range(30))]
+
+
+def test_given_a_loop_that_lasts_in_between_then_there_are_three() -> None:
+    spans = [("a", range(10)), ("b", range(10, 15)), ("a", range(15, 30))]
+    assert merged(spans) == spans
+
+
+def book_of(steps: list[dict[str, float]]) -> Book:
+    book = Book()
+    for number, one in enumerate(steps):
+        book.open(float(number), "a", one)
+        book.close()
+    return book
+
+
+@pytest.mark.parametrize(("every", "name"), [(1, "optimizer steps"), (10, "rounds of the loop over `step`")])
+def test_given_steps_that_are_too_coarse_then_the_loop_is_counted_by(every: int, name: str) -> None:
+    loop = "loop train.py:3 step"
+    book = book_of([{"optimizer steps": float(n // every), loop: float(n)} for n in range(40)])
+    assert axis_of(book, range(40)).name == name
+
+
+def test_given_no_steps_then_seconds_are_counted_by() -> None:
+    assert axis_of(book_of([{} for _ in range(40)]), range(40)).one == "a second"
+
+
+def test_given_epochs_then_the_steps_of_all_of_them_are_counted() -> None:
+    watching: Any = SimpleNamespace(_loop_counts={})
+    loop, total = Loop("train.py", 3, 9, 0, ("step",)), {}
+    for step in (0, 4, 9, 3, 8, 2):
+        frame: Any = SimpleNamespace(f_locals={"step": step}, f_code=SimpleNamespace(co_flags=0))
+        total = Watching._loop_steps(watching, [(frame, loop)])
+    assert total == {"loop train.py:3 step": 9.0 + 8.0 + 2.0}
+
+
+def finding(kind: str, key: str, line: int | None) -> Finding:
+    place = None if line is None else Place("train.py", line)
+    axis, growth = Axis("steps", "a step", (0.0, 1.0)), Growth(1.0, 1.0, 1.0, 9.0)
+    return Finding(remedies()[kind], kind, "", axis, growth, 3, place, key=key)
+
+
+def kinds(findings: list[Finding]) -> list[str]:
+    return [one.kind for one in findings]
+
+
+def test_given_batches_that_were_lent_then_the_container_is_where_they_are_kept() -> None:
+    lent = finding("penstock-lent", "memory.lent", 4)
+    assert kinds(_lent([lent, finding("growing-container", "length 1", 9)])) == ["penstock-lent"] * 2
+    assert kinds(_lent([finding("growing-container", "length 1", 9)])) == ["growing-container"]
+
+
+def test_given_findings_without_a_line_then_those_are_left_out_that_need_one_or_are_told_with_one() -> None:
+    placed, vague = finding("tf-tensors", "length 1", 9), finding("tf-tensors", "type x.Tensor", None)
+    other = finding("native-memory", "memory.heap", None)
+    shared = finding("shared-memory", "process.segments", None)
+    assert _with_line([placed, vague, other, shared]) == [placed, other]
