@@ -14,13 +14,18 @@ import pytest
 import penstock as ps
 from engine.leftovers import children
 from penstock.blocks.block import Block
-from penstock.blocks.build import column_of
+from penstock.blocks.columns import DenseColumn
 from penstock.blocks.structure import structure_of
-from penstock.engine import executor, parallel
+from penstock.engine import executor, parallel, taken
 from penstock.engine.gil import Probe
 from penstock.engine.processes import serving as serving_module
+from penstock.engine.processes.calls import Workers
+from penstock.engine.processes.link import Link
+from penstock.engine.processes.lost import WorkerLost
 from penstock.engine.processes.serving import serving
-from penstock.engine.processes.slab import Laying, Slab, lying, slab_bytes
+from penstock.engine.processes.slab import NO_ROW, Laying, Slab, lying, slab_bytes
+from penstock.engine.processes.wire import Found, How
+from penstock.kernels import loading
 
 WIDE = 1 << 15
 """Rows of so many numbers take long enough, and their results lie in the slab."""
@@ -53,9 +58,9 @@ def two_of_many_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(executor, "LEAST", 0.0)
     monkeypatch.setattr(executor, "HEAVY", 1e-7)
     monkeypatch.setattr(executor, "MEASURED", 1e-4)
-    monkeypatch.setattr(executor, "NOTICED", 0.0)
+    monkeypatch.setattr(executor, "LONG_ENOUGH", 0.0)
     monkeypatch.setattr(executor, "COPIED", 0.0)
-    monkeypatch.setattr(executor, "Probe", Partly)
+    monkeypatch.setattr(taken, "Probe", Partly)
 
 
 def in_processes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,10 +130,10 @@ def test_the_lock_the_cores_and_the_way_decide(
     monkeypatch.setattr(Partly, "part", held)
     asked: list[float] = []
 
-    def gains(self: executor.Executor, share: float, each: float) -> bool:
-        monkeypatch.setattr(executor, "COPIED", copied * each * self._rows / self._bytes)
-        asked.append(share)
-        assert decided(self, share, each) is processes
+    def gains(self: executor.Executor) -> bool:
+        monkeypatch.setattr(executor, "COPIED", copied * self._taken.each / self._taken.row_bytes)
+        asked.append(self._taken.held)
+        assert decided(self) is processes
         return False
 
     decided = executor.Executor._gains
@@ -145,7 +150,7 @@ def test_given_rows_that_take_nothing_then_nothing_is_measured(monkeypatch: pyte
     def measured() -> Any:
         raise AssertionError("a block that takes so little stays here")
 
-    monkeypatch.setattr(executor, "Probe", measured)
+    monkeypatch.setattr(taken, "Probe", measured)
     _, said = run(rows_of(alone))
     assert "called in" not in said
 
@@ -193,23 +198,144 @@ def test_when_a_repeated_map_starts_again_then_workers_work_side_by_side(
     assert max(most) > 1
 
 
-def test_a_buffer_that_was_made_in_the_slab_stays_there_or_is_moved_whole() -> None:
-    numbers, other = np.arange(40_000), np.arange(3)
+def two_large(x: Any) -> Any:
+    row = x + np.linspace(0, 1, WIDE)
+    return x, row, row + 1.0
+
+
+def test_given_results_that_outgrow_the_slab_then_what_was_made_there_is_whole(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    here, _ = run(rows_of(two_large, 600))
+    in_processes(monkeypatch)
+    there, said = run(rows_of(two_large, 600))
+    assert "worker processes" in said
+    assert there == here
+
+
+@pytest.mark.parametrize("order", [("big", "small"), ("small", "big")])
+@pytest.mark.parametrize("grown", [0, 1 << 20])
+def test_a_buffer_that_was_made_in_the_slab_stays_there_or_is_moved_whole(
+    order: tuple[str, str], grown: int
+) -> None:
+    numbers, other = np.arange(40_000), np.arange(3) - 7
     slab = Slab.make(slab_bytes(numbers.nbytes + other.nbytes + 64))
     try:
-        for order in (("big", "small"), ("small", "big")):
-            place = slab.bytes()[: numbers.nbytes].view(np.int64)
-            place[:] = numbers
-            leaves = {"big": place.reshape(1, -1), "small": other.reshape(1, -1)}
-            element = {name: leaves[name][0] for name in order}
-            columns = [column_of([leaf]) for leaf in element.values()]
-            columns[order.index("big")].array = place.reshape(1, -1)  # type: ignore[attr-defined]
-            laying = Laying(Block(structure_of(element), columns, 1), lambda _: b"")
-            laying.write(slab)
-            seen = lying(laying.laid, slab.bytes(), lambda _: None)
-            got = seen.structure.unflatten([column.item(0) for column in seen.columns])
-            assert got["big"].tolist() == numbers.tolist()
-            assert got["small"].tolist() == other.tolist()
-            del place, leaves, columns, laying, seen, got
+        place = slab.bytes()[: numbers.nbytes].view(np.int64)
+        place[:] = numbers
+        columns = {"big": DenseColumn(place.reshape(1, -1)), "small": DenseColumn(other.reshape(1, -1))}
+        block = Block(structure_of(dict.fromkeys(order)), [columns[name] for name in order], 1)
+        laying = Laying(block, lambda _: b"")
+        laying.clear_of(slab)
+        if grown:
+            slab.grow(slab.size + grown)  # at another address
+        laying.write(slab)
+        seen = lying(laying.laid, slab.bytes(), lambda _: None)
+        got = seen.structure.unflatten([column.item(0) for column in seen.columns])
+        assert got["big"].tolist() == numbers.tolist()
+        assert got["small"].tolist() == other.tolist()
     finally:
         slab.close()
+
+
+def test_given_a_small_budget_for_kernels_or_none_loaded_then_images_wait_for_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    in_processes(monkeypatch)
+    monkeypatch.setattr(loading, "_ready", False)
+    monkeypatch.setattr(loading, "want", lambda *_: None)
+    images = ps.Dataset.from_tensor_slices(np.ones((200, 64, 64, 3), np.uint8))
+    scaled = images.map(lambda x: np.sqrt(x / np.float32(255)), num_parallel_calls=ps.AUTOTUNE)
+    _, said = run(scaled)
+    assert "called in" not in said  # with kernels it would be another matter
+    monkeypatch.setattr(loading, "ENOUGH", 1 << 60)  # they never come
+    _, said = run(scaled)
+    assert "called in worker processes" in said
+
+
+def test_given_blocks_too_short_to_measure_then_they_stay_here_on_all_threads(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(executor, "LONG_ENOUGH", 1e9)
+    monkeypatch.setattr(executor, "LOOKS", 3)
+    made: list[executor.Executor] = []
+    close = executor.Executor.close
+    monkeypatch.setattr(executor.Executor, "close", lambda self: (made.append(self), close(self))[1])
+    _, said = run(rows_of(alone, 400))
+    assert "called in" not in said
+    assert [(one._settled, one.alone) for one in made] == [(True, False)]
+
+
+def test_when_workers_are_lost_with_whole_blocks_again_and_again_then_rows_go_one_by_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As where memory is enough for a row, and not for a block."""
+    here, _ = run(rows_of(first, 900))
+    in_processes(monkeypatch)
+    hows: list[bool] = []
+    call = Workers._call
+
+    def dying(self: Workers, block: Block, numbers: Any, how: How) -> Any:
+        hows.append(how.row_by_row)
+        if not how.row_by_row:
+            raise WorkerLost("it was killed", NO_ROW)
+        return call(self, block, numbers, how)
+
+    monkeypatch.setattr(Workers, "_call", dying)
+    there, said = run(rows_of(first, 900))
+    assert there == here
+    lost = sum(1 for row_by_row in hows if not row_by_row)
+    assert 0 < lost <= 3 + 3  # those that were under way
+    assert "lost of its workers" in said
+
+
+def test_when_one_worker_finds_another_result_then_all_call_row_by_row(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    in_processes(monkeypatch)
+    hows: list[bool] = []
+    ask = Workers._ask
+
+    def told(self: Workers, link: Any, laying: Any, numbers: Any, how: How) -> Any:
+        hows.append(how.row_by_row)
+        answer = ask(self, link, laying, numbers, how)
+        return (
+            answer if isinstance(answer, str) else (answer[0], Found(0, "a plain call gave another result"))
+        )
+
+    monkeypatch.setattr(Workers, "_ask", told)
+    here, _ = run(rows_of(alone, 400))
+    assert len(here) == 400
+    assert hows.count(False) <= 3
+    assert hows.count(True) > 0
+
+
+def test_given_a_timeout_then_it_is_for_each_row_of_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    in_processes(monkeypatch)
+    given: list[float] = []
+    receive = Link.receive
+
+    def received(self: Link, timeout: float | None = None) -> Any:
+        given.append(timeout or 0.0)
+        return receive(self, timeout)
+
+    monkeypatch.setattr(Link, "receive", received)
+    run(rows_of(alone, 400).with_options(ps.Options(worker_timeout=50)))
+    assert max(given) > 50
+
+
+def test_given_a_second_pass_then_no_worker_begins_with_one_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    in_processes(monkeypatch)
+    hows: list[How] = []
+    ask = Workers._ask
+
+    def asked(self: Workers, link: Any, laying: Any, numbers: Any, how: How) -> Any:
+        hows.append(how)
+        return ask(self, link, laying, numbers, how)
+
+    ds = rows_of(alone, 400)
+    run(ds)
+    monkeypatch.setattr(Workers, "_ask", asked)
+    run(ds)
+    assert [how.row_bytes == 0 for how in hows].count(True) <= 1  # until the first answer
+    assert max(how.row_bytes for how in hows) >= 8 * WIDE

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import penstock as ps
-from penstock.engine import executor, gil, parallel
+from penstock.engine import executor, gil, parallel, taken
 from penstock.engine.cores import usable_cores
 from penstock.engine.gil import Probe
 from penstock.engine.processes import serving as serving_module
@@ -37,7 +37,7 @@ def one_server() -> Iterator[None]:
 def two_cores_and_long_streams(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parallel, "usable_cores", lambda: 2)
     monkeypatch.setattr(executor, "LEAST", 0.0)
-    monkeypatch.setattr(executor, "Probe", Heavy)
+    monkeypatch.setattr(taken, "Probe", Heavy)
 
 
 def busy(x: Any) -> int:
@@ -91,14 +91,14 @@ def test_given_a_function_that_holds_the_lock_then_worker_processes_call_it() ->
 def test_given_a_second_run_then_it_begins_as_the_first_one_ended(
     probe: type[Probe], who: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(executor, "Probe", probe)
+    monkeypatch.setattr(taken, "Probe", probe)
     ds = auto(busy, 100)
     run(ds)
 
     def measured() -> Any:
         raise AssertionError("it was measured before")
 
-    monkeypatch.setattr(executor, "Probe", measured)
+    monkeypatch.setattr(taken, "Probe", measured)
     got, report = run(ds)
     assert got == list(range(100))
     assert f"called in {who}: it holds Python's lock for" in report
@@ -107,14 +107,14 @@ def test_given_a_second_run_then_it_begins_as_the_first_one_ended(
 def test_given_a_function_that_lets_go_of_the_lock_then_threads_call_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(executor, "Probe", Light)
+    monkeypatch.setattr(taken, "Probe", Light)
     got, report = run(auto(packs))
     assert got == list(range(60))
     assert "called in threads: it holds Python's lock for 2% of its" in report
 
 
 def test_given_a_function_that_waits_then_threads_call_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(executor, "Probe", Light)
+    monkeypatch.setattr(taken, "Probe", Light)
 
     def waits(x: Any) -> int:
         time.sleep(0.004)

@@ -7,26 +7,31 @@ decide (`functions/row_function.py`). Either is done on threads here or in worke
 from __future__ import annotations
 
 import threading
-from time import perf_counter, thread_time
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from penstock.blocks.block import Block
+from penstock.blocks.later import has_images
 from penstock.engine.cancel import Cancelled
-from penstock.engine.gil import Probe
 from penstock.engine.stage import StageContext
+from penstock.engine.taken import Taken
 from penstock.errors import ElementError, PenstockError
 from penstock.functions.effects import effects
 from penstock.functions.plain_rows import Outcome
 from penstock.functions.row_function import RowFunction
+from penstock.kernels import loading
 
 if TYPE_CHECKING:
     from penstock.engine.processes.calls import Workers
 
 NOTICED = 3e-4
-"""Seconds: calls with a block that take less are not measured yet."""
+"""Seconds: calls row by row with a block that take less are not measured yet."""
+LONG_ENOUGH = 2e-3
+"""Seconds: a call over a block that takes less cannot be measured."""
 MEASURED = 0.008
 """Seconds of calls after which it is known what they spend them on."""
 HEAVY = 2e-4
@@ -48,6 +53,8 @@ FIRST = 8
 """So many rows of calls over blocks do not count: they load what the others find there, and are compared."""
 OFTEN = 4
 """Calls over blocks are measured for so many times as long: one in many rows is compared as well."""
+LOOKS = 64
+"""After so many calls over blocks that could not be measured they stay here."""
 THREADS, PROCESSES = "threads", "worker processes"
 COPIED = 1e-9
 """Seconds that a byte takes to a worker and back."""
@@ -67,9 +74,8 @@ class Executor:
         self._prepared: set[int] = set()
         self._served: set[int] = set()
         self._measuring = threading.Lock()
-        self._held = self._measured = self._last = 0.0
-        self._busy = 0.0
-        self._rows = self._bytes = self._begun = 0
+        self._taken = Taken()
+        self._begun = self._looks = 0
         self._settled = function.executor != "auto"
         self.alone = False
         """Whether calls on several threads would only wait for one another."""
@@ -142,66 +148,74 @@ class Executor:
             self._measuring.release()
 
     def _measure(self, block: Block, numbers: NDArray[np.int64], room: int, place: int) -> Outcome:
-        began, cpu = perf_counter(), thread_time()
-        if self._last > NOTICED and self._measured < self._enough and self._cores > 1 and not self._is_light:
-            with Probe() as probe:
-                outcome = self._function.here(block, numbers, room, place)
-            self._held += probe.held * probe.seconds
-            self._measured += probe.seconds
-        else:
-            outcome = self._function.here(block, numbers, room, place)
-        self._last = perf_counter() - began
-        busy = thread_time() - cpu
-        if self._begun < FIRST and not self._function.why:
+        call = partial(self._function.here, block, numbers, room, place)
+        if not self._function.why:
+            return self._measure_over_block(call, block)
+        taken = self._taken
+        probe = taken.last > NOTICED and taken.probed < MEASURED and self._cores > 1
+        outcome = taken.call(call, block, probe=probe)
+        if self._cores == 1:
+            self._say(THREADS, "there is one core")
+        elif taken.probed >= MEASURED:
+            self.alone = taken.held >= HOLDS
+            if self._gains() and (taken.each >= HEAVY or taken.busy >= LONG):
+                self._prefer_processes()
+            elif not self._gains() and not self.alone:
+                self._decided(THREADS, self._said)
+        return outcome
+
+    def _measure_over_block(self, call: Callable[[], Outcome], block: Block) -> Outcome:
+        if self._cores == 1:
+            self._settled = True
+            return call()
+        if has_images(block) and not loading.ready() and self._context.ledger.budget >= loading.ENOUGH:
+            return call()  # with compiled kernels it will be another matter
+        if self._begun < FIRST:
+            first = Taken()
+            outcome = first.call(call, block, probe=False)
             self._begun += outcome.used
-            self.alone = busy > HEAVY * outcome.used  # what others hold is not to be taken for its own
+            self.alone = first.each > HEAVY  # what others hold is not to be taken for its own
             return outcome
-        self._busy += busy
-        self._rows += outcome.used
-        self._bytes += block.nbytes + (0 if outcome.block is None else outcome.block.nbytes)
-        self._decide()
+        taken = self._taken
+        heavy = taken.each >= HEAVY
+        outcome = taken.call(call, block, probe=heavy and taken.last > LONG_ENOUGH)
+        self._looks += 1
+        if taken.probed >= OFTEN * MEASURED:
+            if self._gains():
+                self._prefer_processes()
+            else:
+                self._decided(THREADS, self._said)
+        elif self._looks >= LOOKS or (taken.each < HEAVY and taken.busy >= MEASURED):
+            self._settled, self.alone = True, False
         return outcome
 
     @property
-    def _is_light(self) -> bool:
-        """Whether a call over a block takes so little a row that it stays here, whatever it holds."""
-        return not self._function.why and (not self._rows or self._busy < HEAVY * self._rows)
+    def _said(self) -> str:
+        taken = self._taken
+        return f"it holds Python's lock for {taken.held:.0%} of its {taken.each * 1000:.2g} ms an element"
 
-    @property
-    def _enough(self) -> float:
-        """Seconds of calls after which it is known what they spend them on."""
-        return MEASURED if self._function.why else OFTEN * MEASURED
-
-    def _decide(self) -> None:
-        if self._cores == 1:
-            self._say(THREADS, "there is one core")
-        elif self._is_light:
-            self.alone = False
-            self._settled = self._busy >= MEASURED
-        elif self._measured >= self._enough:
-            held, each = self._held / self._measured, self._busy / self._rows
-            self.alone = held >= HOLDS
-            gains = self._gains(held, each)
-            said = f"it holds Python's lock for {held:.0%} of its {each * 1000:.2g} ms an element"
-            if not gains and not self.alone:
-                self._decided(THREADS, said, each)
-            elif gains and (each >= HEAVY or self._busy >= LONG) and self._pays(each):
-                why = effects([function.function for function in self._function.functions])
-                if why:
-                    self._decided(THREADS, f"{said}, but {why}", each)
-                else:
-                    self._decided(PROCESSES, said, each)
-
-    def _gains(self, held: float, each: float) -> bool:
+    def _gains(self) -> bool:
         """Whether worker processes are quicker, though rows have to get there and back."""
-        if held < UNSURE:
+        taken = self._taken
+        if taken.held < UNSURE:
             return False
-        threads = min(self._cores, max(1.0, SHARE / self._cores / held))
-        processes = self._cores / (1 + COPIED * self._bytes / self._rows / each)
+        threads = min(self._cores, max(1.0, SHARE / self._cores / taken.held))
+        processes = self._cores / (1 + COPIED * taken.row_bytes / taken.each)
         return processes > GAIN * threads
 
-    def _decided(self, who: str, why: str, each: float) -> None:
-        self._function.learned.called = who, why, each
+    def _prefer_processes(self) -> None:
+        if not self._pays(self._taken.each):
+            if not self._function.why:
+                self._settled, self.alone = True, False
+            return
+        why = effects([function.function for function in self._function.functions])
+        if why:
+            self._decided(THREADS, f"{self._said}, but {why}")
+        else:
+            self._decided(PROCESSES, self._said)
+
+    def _decided(self, who: str, why: str) -> None:
+        self._function.learned.called = who, why, self._taken.each
         if who == THREADS:
             self._say(who, why)
         else:
@@ -210,7 +224,7 @@ class Executor:
     def _pays(self, each: float) -> bool:
         """Whether enough is left to do."""
         length = self._context.node.op.cardinality
-        return length < 0 or (length - self._rows) * each >= LEAST
+        return length < 0 or (length - self._taken.rows) * each >= LEAST
 
     def _use_workers(self, why: str) -> None:
         try:

@@ -96,9 +96,8 @@ class RowFunction:
         try:
             traced = call_over_block(self._functions, part, own, self._empty, both=self._both)
             self._compare(kind, part, own, traced.block, room, place)
-        except _Another as refused:
-            self.why = str(refused)
-            self.learned.compared.clear()  # no later run is to trust them without another look
+        except _Another as another:
+            self.refused(str(another))
         except RowFailed as failed:
             return self._around(failed.row, block, numbers, room, place)
         except NotVectorizable as refused:
@@ -114,11 +113,21 @@ class RowFunction:
             done.numbers = own
         return Outcome(done, rows)
 
-    def saw(self, block: Block, done: Block) -> None:
-        """Learn what rows take of results that were made somewhere else."""
-        kind = None if self.why else self._kind(block)
+    def expect(self, block: Block, row_bytes: int) -> None:
+        """Take over what a row of such a block takes, from whoever has found it out; 0 for nobody."""
+        kind = self._kind(block) if row_bytes and not self.why else None
         if kind is not None:
-            kind.learn(done.nbytes, done.rows)
+            kind.learn(row_bytes, 1)
+
+    def refused(self, why: str) -> None:
+        """Call them row by row from now on: somebody else has found out why."""
+        self.why = self.why or why
+        self.learned.compared.clear()  # no later run is to trust them without another look
+
+    @property
+    def row_bytes(self) -> int:
+        """What a row takes at most, the intermediate results included; 0 until that is known."""
+        return max((kind.row_bytes for kind in list(self._kinds.values())), default=0)
 
     def _row_by_row(self, block: Block, numbers: NDArray[np.int64], room: int) -> Outcome:
         if self.executor == "block":
@@ -247,6 +256,11 @@ class _Kind:
     def known(self) -> bool:
         """Whether it is known what a row takes."""
         return self._row_bytes is not None
+
+    @property
+    def row_bytes(self) -> int:
+        """What a row takes; 0 until that is known."""
+        return self._row_bytes or 0
 
     def rows(self, room: int) -> int:
         """How many rows to call the functions with: one, until it is known what a row takes."""

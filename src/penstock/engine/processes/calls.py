@@ -18,7 +18,7 @@ from penstock.engine.processes.serving import serving
 from penstock.engine.processes.slab import NO_ROW, STEP, Laying, Slab, copied, lying, slab_bytes
 from penstock.engine.processes.starting import TRIES, Functions
 from penstock.engine.processes.travel import dumps, dumps_with
-from penstock.engine.processes.wire import Hangup
+from penstock.engine.processes.wire import Found, Hangup, How
 from penstock.engine.stage import StageContext
 from penstock.errors import BudgetError, WorkerError
 from penstock.functions.plain_rows import Outcome
@@ -49,6 +49,8 @@ class Workers:
         """By the number of an element: the workers that were lost when they were at it."""
         self.row_seconds = 0.0
         """How long a call took that was made last, the way there and back not counted."""
+        self._blocks_lost = 0
+        """Workers that were lost with a whole block, at nobody knows which row."""
         self._lost = 0
         self._said = -1
         serving.use()
@@ -76,18 +78,21 @@ class Workers:
 
     def apply(self, block: Block, numbers: NDArray[np.int64], room: int, place: int) -> Outcome:
         """As `RowFunction.apply`."""
-        part, tries, row_by_row = block, 0, False
+        part, tries = block, 0
+        row_by_row = bool(self._function.why) or self._blocks_lost >= TRIES
         while True:
             deaths = self._deaths.get(int(numbers[0]), [])
             if len(deaths) >= TRIES:
                 return Outcome(None, 1, self._failure(deaths[-1], int(numbers[0])))
             try:
-                outcome = self._call(part, numbers[: part.rows], room, place, row_by_row)
+                how = How(room, place, row_by_row, self._function.row_bytes)
+                outcome = self._call(part, numbers[: part.rows], how)
             except WorkerLost as lost:
                 self._check()  # it was killed because the run ends
                 if lost.row == NO_ROW:  # the next one says which row it is lost at
                     row_by_row = True
-                    self._say(lost, int(numbers[0]), numbers[: part.rows])
+                    self._blocks_lost += 1
+                    self._say(lost, None, numbers[: part.rows])
                     continue
                 row = min(max(lost.row, 0), part.rows - 1)
                 number = int(numbers[row])
@@ -102,24 +107,20 @@ class Workers:
                 continue
             for number in numbers[: outcome.used].tolist() if self._deaths else ():
                 self._deaths.pop(number, None)
-            if outcome.block is not None:
-                self._function.saw(block, outcome.block)
-                if block.numbers is not None:
-                    outcome.block.numbers = numbers[: outcome.block.rows]
+            if block.numbers is not None and outcome.block is not None:
+                outcome.block.numbers = numbers[: outcome.block.rows]
             return outcome
 
-    def _call(
-        self, block: Block, numbers: NDArray[np.int64], room: int, place: int, row_by_row: bool
-    ) -> Outcome:
+    def _call(self, block: Block, numbers: NDArray[np.int64], how: How) -> Outcome:
         """One try with one worker."""
         try:
             laying = Laying(block, partial(dumps, by_value=self._functions.by_value))
         except Exception as error:
-            return self._here(block, numbers, room, place, f"elements cannot be pickled: {error}")
+            return self._here(block, numbers, how, f"elements cannot be pickled: {error}")
         link = self._take()
         whole = False
         try:
-            answer = self._ask(link, laying, numbers, (room, place, row_by_row))
+            answer = self._ask(link, laying, numbers, how)
             whole = True
         finally:
             if whole:
@@ -127,12 +128,14 @@ class Workers:
             else:
                 self._drop(link)
         if isinstance(answer, str):
-            return self._here(block, numbers, room, place, answer)
-        return answer
+            return self._here(block, numbers, how, answer)
+        outcome, found = answer
+        self._learn(block, found)
+        return outcome
 
     def _ask(
-        self, link: Link, laying: Laying, numbers: NDArray[np.int64], how: tuple[int, int, bool]
-    ) -> Outcome | str:
+        self, link: Link, laying: Laying, numbers: NDArray[np.int64], how: How
+    ) -> tuple[Outcome, Found] | str:
         """What a worker makes of some rows; or why they are to be done here."""
         laid = laying.laid
         if not self._fit(link, "given", slab_bytes(laid.nbytes + numbers.nbytes)):
@@ -142,15 +145,18 @@ class Workers:
         link.given.bytes()[laid.nbytes : laid.nbytes + numbers.nbytes].view(np.int64)[:] = numbers
         known = None if link.structured else self._plain.structure
         link.structured = link.structured or known is not None
-        message = ("call", laid, *how, known, (link.given.size, link.made.size))
+        message = ("call", laid, how, known, (link.given.size, link.made.size))
         link.send(message, dumps=dumps_with(self._functions.by_value, laid.packed.structure, known))
-        answer = link.receive(self._timeout)
+        timeout = self._timeout
+        if timeout is not None and not how.row_by_row:
+            timeout *= max(1, len(numbers))  # nobody says at which of the rows it is
+        answer = link.receive(timeout)
         if answer[0] == "room":
             if not self._fit(link, "made", answer[1]):
                 link.send(("refused", 0))
                 return "no room for the slabs of worker processes"
             link.send(("grown", link.made.size))
-            answer = link.receive(self._timeout)
+            answer = link.receive(timeout)
         if answer[0] == "unsendable":
             return f"results cannot be pickled: {answer[1]}"
         return self._received(link, *answer[1:])
@@ -165,7 +171,8 @@ class Workers:
         copies: bool,
         memory: int,
         took: float,
-    ) -> Outcome:
+        found: Found,
+    ) -> tuple[Outcome, Found]:
         link.memory = memory
         self.row_seconds = took / max(used, 1)
         if copies and not link.copies:
@@ -181,11 +188,18 @@ class Workers:
             block = copied(seen, made, self._context.empty)
             if self._plain.structure is None:
                 self._plain.structure = block.structure
-        return Outcome(block, used, None if failed is None else failed.error())
+        return Outcome(block, used, None if failed is None else failed.error()), found
 
-    def _here(self, block: Block, numbers: NDArray[np.int64], room: int, place: int, why: str) -> Outcome:
+    def _learn(self, block: Block, found: Found) -> None:
+        """Take over what a worker has found out, for all of them."""
+        if found.why:
+            self._function.refused(found.why)
+        else:
+            self._function.expect(block, found.row_bytes)
+
+    def _here(self, block: Block, numbers: NDArray[np.int64], how: How, why: str) -> Outcome:
         self._context.note(f"some calls are made in this process: {why}")
-        return self._function.here(block, numbers, room, place)
+        return self._function.here(block, numbers, how.room, how.place)
 
     def _take(self) -> Link:
         self._check()
@@ -292,10 +306,12 @@ class Workers:
             number=number,
         )
 
-    def _say(self, lost: WorkerLost, number: int, numbers: NDArray[np.int64]) -> None:
+    def _say(self, lost: WorkerLost, number: int | None, numbers: NDArray[np.int64]) -> None:
         """Tell the report, in one line that is kept up to date."""
         first, last = int(numbers[0]), int(numbers[-1])
-        rows = f"elements {first} to {last}, at {number}" if len(numbers) > 1 else f"element {number}"
+        rows = f"elements {first} to {last}" if len(numbers) > 1 else f"element {first}"
+        if number is not None and len(numbers) > 1:
+            rows = f"{rows}, at {number}"
         with self._lock:
             self._lost += 1
             text = f"{self._lost} lost of its workers, all replaced; the last one with {rows}: {lost}"

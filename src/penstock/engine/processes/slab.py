@@ -112,18 +112,23 @@ class Laying:
         frozen = tuple(not column.buffers()[0].flags.writeable for column in block.columns)
         self.laid = Laid(packed, kinds, frozen)
 
-    def write(self, slab: Slab) -> None:
-        """Copy the buffers there, but for one that was made at its place."""
+    def clear_of(self, slab: Slab) -> None:
+        """Have nothing lie in that slab but what lies at its place there already, which is left there."""
         raw = slab.bytes()
         begin = _address(raw)
-        moved = [
+        self._placed = [
             (offset, array.copy() if np.may_share_memory(array, raw) else array)
             for offset, array in self._placed
-            if array.nbytes and not (array.flags.c_contiguous and _address(array) == begin + offset)
+            if not (array.flags.c_contiguous and _address(array) == begin + offset)
         ]
-        for offset, array in moved:
-            place = raw[offset : offset + array.nbytes]
-            place.view(array.dtype).reshape(array.shape)[...] = array
+
+    def write(self, slab: Slab) -> None:
+        """Copy the buffers there."""
+        raw = slab.bytes()
+        for offset, array in self._placed:
+            if array.nbytes:
+                place = raw[offset : offset + array.nbytes]
+                place.view(array.dtype).reshape(array.shape)[...] = array
 
 
 def _address(array: NDArray[Any]) -> int:

@@ -14,6 +14,7 @@ from penstock.engine.processes.travel import Packing, surroundings
 from penstock.engine.processes.wire import Hangup
 from penstock.errors import PenstockError
 from penstock.functions.row_function import RowFunction
+from penstock.kernels import loading
 
 TRIES = 3
 """So many times a worker is started before its start counts as failed."""
@@ -96,7 +97,8 @@ class Functions:
             for _ in range(_MODULES):
                 with self._lock:  # several threads start workers at the same time
                     known = frozenset(self.by_value)
-                    link.send(("start", self._parcel, self._around, self._over_block), (self._descriptor,))
+                    how = (self._over_block, self._over_block and loading.ready())
+                    link.send(("start", self._parcel, self._around, *how), (self._descriptor,))
                 answer = link.receive()
                 if answer[0] == "ready":
                     return link

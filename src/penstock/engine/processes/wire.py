@@ -5,10 +5,30 @@ from __future__ import annotations
 import pickle
 import socket
 import struct
-from typing import Any
+from typing import Any, NamedTuple
 
 _HEAD = struct.Struct("=IB")
 """Before each message: its length, and how many descriptors come with it."""
+
+
+class How(NamedTuple):
+    """How a worker is to call the functions."""
+
+    room: int
+    """The bytes that results may take."""
+    place: int
+    """That of the first row in the op's stream."""
+    row_by_row: bool
+    row_bytes: int
+    """What a row takes, intermediate results included; 0 if nobody knows yet."""
+
+
+class Found(NamedTuple):
+    """What a worker has found out about functions that it calls over whole blocks."""
+
+    row_bytes: int = 0
+    why: str = ""
+    """Why they are to be called row by row after all; empty if they are not."""
 
 
 class Hangup(ConnectionError):  # noqa: N818

@@ -22,7 +22,7 @@ from penstock.blocks.block import Block
 from penstock.blocks.structure import LEAF
 from penstock.engine.processes.slab import NO_ROW, Laid, Laying, Slab, copied, lying, slab_bytes
 from penstock.engine.processes.travel import Parcel, as_sent, dumps, dumps_with, opened
-from penstock.engine.processes.wire import Hangup, receive, send
+from penstock.engine.processes.wire import Found, Hangup, How, receive, send
 from penstock.functions.plain_rows import Outcome, PlainRows
 
 if TYPE_CHECKING:
@@ -66,8 +66,10 @@ class _Worker:
         self._copies = False
         """Whether the functions keep what they are given: then they get copies."""
 
-    def start(self, parcel: Parcel, around: dict[str, Any], over_block: bool, descriptors: list[int]) -> None:
-        """Load the functions, in the surroundings of the process that they come from."""
+    def start(
+        self, parcel: Parcel, around: dict[str, Any], over_block: bool, kernels: bool, descriptors: list[int]
+    ) -> None:
+        """Load the functions, in the surroundings of the process that they come from, and its kernels."""
         sys.path[:] = around["path"]
         os.environ.update(around["environ"])
         os.chdir(around["folder"])
@@ -78,6 +80,10 @@ class _Worker:
                 from penstock.functions.row_function import RowFunction  # others start without it
 
                 _keep_freed()
+                if kernels:
+                    from penstock.kernels import loading
+
+                    loading.load()
                 self._over_block = RowFunction(functions, self._empty)
                 self._rows = self._over_block.plain
             else:
@@ -101,9 +107,7 @@ class _Worker:
     def call(
         self,
         laid: Laid,
-        room: int,
-        place: int,
-        row_by_row: bool,
+        how: How,
         structure: Any,
         sizes: tuple[int, int],
         descriptors: list[int],
@@ -115,7 +119,7 @@ class _Worker:
         self._given.see(sizes[0])
         self._made.see(sizes[1])
         mark = self._made.progress()
-        over_block = None if row_by_row else self._over_block
+        over_block = None if how.row_by_row else self._over_block
         mark[0] = 0 if over_block is None else NO_ROW
         self._slab_is_free = True
         began = perf_counter()
@@ -129,9 +133,10 @@ class _Worker:
             block.numbers = None
             with np.errstate(**self._errors):
                 if over_block is None:
-                    outcome = self._rows.apply(block, numbers, room, mark)
+                    outcome = self._rows.apply(block, numbers, how.room, mark)
                 else:
-                    outcome = over_block.here(block, numbers, room, place)
+                    over_block.expect(block, how.row_bytes)
+                    outcome = over_block.here(block, numbers, how.room, how.place)
             del block
         except BaseException as error:  # whatever it is, it is raised there
             raised = as_sent(error)
@@ -142,6 +147,8 @@ class _Worker:
         except Exception as error:
             send(self._link, ("unsendable", f"{type(error).__name__}: {error}"))
             return
+        if laying is not None:
+            laying.clear_of(self._made)
         took = perf_counter() - began
         used = 0 if outcome is None else outcome.used
         failed = None if outcome is None or outcome.error is None else as_sent(outcome.error)
@@ -157,7 +164,8 @@ class _Worker:
         sys.stdout.flush()
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
         structure = None if made is None else made.packed.structure
-        answer = ("done", used, made, failed, raised, self._copies, memory, took)
+        found = Found() if over_block is None else Found(over_block.row_bytes, over_block.why)
+        answer = ("done", used, made, failed, raised, self._copies, memory, took, found)
         send(self._link, answer, dumps=dumps_with((), structure))
 
     def _empty(self, shape: Any, dtype: Any) -> NDArray[Any]:

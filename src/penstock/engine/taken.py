@@ -1,0 +1,66 @@
+"""What calls take: seconds, bytes, and the share of time for which they hold Python's lock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter, thread_time
+
+from penstock.blocks.block import Block
+from penstock.engine.gil import Probe
+from penstock.functions.plain_rows import Outcome
+
+
+class Taken:
+    """What the calls took that were made through it."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self.last = 0.0
+        """Seconds of the last call."""
+        self.probed = 0.0
+        """Seconds of the calls that were probed."""
+        self._held = 0.0
+        self._busy = 0.0
+        self._nbytes = 0
+
+    @property
+    def held(self) -> float:
+        """The share of time for which Python's lock was held, in the calls that were probed."""
+        return self._held / max(self.probed, 1e-9)
+
+    @property
+    def busy(self) -> float:
+        """Seconds that the calls kept a core busy, all together."""
+        return self._busy
+
+    @property
+    def each(self) -> float:
+        """Seconds that a row kept a core busy."""
+        return self._busy / max(self.rows, 1)
+
+    @property
+    def row_bytes(self) -> float:
+        """The bytes of a row and of what is made of it."""
+        return self._nbytes / max(self.rows, 1)
+
+    def call(self, call: Callable[[], Outcome], block: Block, *, probe: bool) -> Outcome:
+        """Make a call with the rows of a block, with a probe beside it or without."""
+        began = perf_counter()
+        if probe:
+            with Probe() as lock:
+                outcome, busy = _timed(call)
+            self._held += lock.held * lock.seconds
+            self.probed += lock.seconds
+        else:
+            outcome, busy = _timed(call)
+        self.last = perf_counter() - began
+        self._busy += busy
+        self.rows += outcome.used
+        self._nbytes += block.nbytes + (0 if outcome.block is None else outcome.block.nbytes)
+        return outcome
+
+
+def _timed(call: Callable[[], Outcome]) -> tuple[Outcome, float]:
+    began = thread_time()
+    outcome = call()
+    return outcome, thread_time() - began
