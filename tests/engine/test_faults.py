@@ -178,6 +178,7 @@ def test_when_closed_while_another_thread_waits_then_that_one_is_told() -> None:
 INTERRUPTED = """
 import os, sys, threading, time, signal
 import penstock as ps
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where tests run in the background
 def slow(x):
     time.sleep(60 if int(x) > 5 else 0)
     return int(x)

@@ -107,6 +107,7 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:.*returned None")
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_then_the_stream_is_that_of_plain_calls(name: str) -> None:
     ds = ps.Dataset.range(40)
