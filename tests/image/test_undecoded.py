@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ import penstock as ps
 from contract.op_contract import drain, same
 from contract.pictures import jpeg
 from contract.ways import why_row_by_row
+from penstock.blocks.trace import Trace
 from penstock.image.codecs.jpeg import Jpeg
 
 JPEGS = np.array([jpeg(30 + seed % 7, 90, seed) for seed in range(40)], object)
@@ -113,3 +115,19 @@ def test_given_a_damaged_jpeg_then_it_fails_alone_and_the_others_come() -> None:
     with pytest.raises(ps.errors.FunctionError, match=r"element 11: .*the decoder says"):
         drain(ds)
     assert len(drain(ds.ignore_errors())) == 39
+
+
+def test_when_a_block_of_crops_is_done_then_nothing_waits_for_a_collection() -> None:
+    """What is yet to be proved of pictures refers to the call, and the call to it."""
+    ds = ps.Dataset.from_tensor_slices(JPEGS.tolist()).map(lambda x: flip(window(x)) / 255)
+    gc.collect()
+    gc.disable()
+    try:
+        with ds.iterate() as it:
+            for _ in it:
+                pass
+        it._run.ledger.settle()
+        assert it._run.ledger.held == 0
+        assert not [one for one in gc.get_objects() if isinstance(one, Trace)]
+    finally:
+        gc.enable()

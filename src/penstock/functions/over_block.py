@@ -53,6 +53,19 @@ def call_over_block(
     In a `trial`, the block is made up: it has the specs of the columns that are opaque.
     """
     trace = Trace(block.rows, empty, both)
+    try:
+        return _called(functions, block, numbers, trace, trial)
+    finally:
+        trace.owed.clear()  # what is owed refers to the trace: the block would be kept until a collection
+
+
+def _called(
+    functions: Sequence[UserFunction],
+    block: Block,
+    numbers: NDArray[np.int64],
+    trace: Trace,
+    trial: Mapping[int, TensorSpec] | None,
+) -> Traced:
     element = block.structure.unflatten([_stand_in(column, trace, trial) for column in block.columns])
     leaves: list[Any] = []
     structure = block.structure
