@@ -49,7 +49,7 @@ def test_given_quick_rows_then_blocks_grow_until_they_have_their_bytes(
     source = Source(monkeypatch, 100, 1e-9)
     assert pulled(source, Demand(rows_for, None, meter))[:6] == [1, 8, 64, 512, 4096, 10485]
     chosen = meter.chosen["rows a block"]
-    assert (chosen.value, chosen.why) == (10485, "as many as the budget has room for")
+    assert (chosen.value, chosen.why) == (10485, "as many as fill a block")
 
 
 def test_given_slow_rows_then_a_block_takes_about_ten_milliseconds(monkeypatch: pytest.MonkeyPatch) -> None:
