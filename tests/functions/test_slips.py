@@ -141,3 +141,17 @@ def test_given_a_key_of_another_dict_then_nothing_is_said_of_the_element() -> No
     with pytest.raises(ps.errors.FunctionError) as caught:
         list(ps.Dataset.from_tensor_slices(ROWS).map(lambda _: table["image"]))
     assert "has the keys" not in str(caught.value)
+
+
+@pytest.mark.parametrize("key", [["a"], slice(1, 2), np.arange(3), "x" * 3_000_000])
+def test_given_a_key_of_any_kind_then_the_error_is_that_of_its_element(key: Any) -> None:
+    def fails(row: Any) -> Any:
+        if row["label"] == ROWS["label"][1]:
+            raise KeyError(key)
+        return row["label"]
+
+    ds = ps.Dataset.from_tensor_slices(ROWS).map(fails)
+    with pytest.raises(ps.errors.FunctionError, match="KeyError") as failed:
+        list(ds)
+    assert "Did you mean" not in str(failed.value)
+    assert len(list(ds.ignore_errors())) == len(ROWS["label"]) - 1

@@ -6,6 +6,7 @@ import gzip
 import io
 import pickle
 import tarfile
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ import pytest
 import penstock as ps
 from penstock.blocks.block import Block
 from penstock.blocks.columns import DenseColumn
-from penstock.blocks.origin import Listed, Spaced
+from penstock.blocks.origin import Joined, Listed, Origin, Place, Spaced
 from penstock.blocks.structure import LEAF
 
 FRAME = 16
@@ -247,3 +248,39 @@ def test_given_rows_taken_of_slices_then_each_knows_its_own_place() -> None:
     assert part.columns[0].item(0) == 7
     places = [part.place(row) for row in range(3)]
     assert [place.offset for place in places if place is not None] == [70, 30, 50]
+
+
+def test_given_parts_of_several_files_then_no_wrong_one_is_named(tmp_path: Path) -> None:
+    good, bad = tmp_path / "good.txt", tmp_path / "bad.txt"
+    good.write_text("1\n2\n3\n")
+    bad.write_text("1\nx\n3\n")
+    lines = [ps.TextLineDataset(str(path)) for path in (good, bad)]
+    (error,) = failures(ps.Dataset.zip(*lines).map(lambda _, line: [int(line)][0]))
+    assert (error.file, error.offset) == ("", -1)
+    assert "came from" not in str(error)
+
+
+@pytest.mark.parametrize("joined", [False, True])
+def test_given_few_rows_of_many_then_they_do_not_keep_what_is_known_of_all(joined: bool) -> None:
+    offsets = np.arange(0, 80_008, 8)
+    origin: Origin = Spaced("a.txt", 5, offsets, gap=1)
+    if joined:
+        origin = Joined([origin, Spaced("b.txt", 0, offsets[:3])], [0, 10_000])
+    alive = weakref.ref(offsets)
+    taken = origin.take(np.array([9_000, 3])).take(np.array([1]))
+    del origin, offsets
+    assert alive() is None
+    assert taken.place(0) == Place("a.txt", 5 + 3 * 9)
+
+
+def test_given_short_records_before_long_ones_then_files_in_turn_stay_within_the_budget(
+    tmp_path: Path,
+) -> None:
+    for name in "abcd":
+        with ps.io.TFRecordWriter(str(tmp_path / name)) as writer:
+            for size in [100] * 400 + [1 << 20] * 20:
+                writer.write(bytes(size))
+    names = ps.Dataset.from_tensor_slices([str(tmp_path / name) for name in "abcd"])
+    with names.interleave(ps.TFRecordDataset, cycle_length=4).iterate(memory="32MiB") as it:
+        assert sum(len(record) for record in it) == 4 * (400 * 100 + (20 << 20))
+        assert it.report().peak <= 32 << 20

@@ -100,19 +100,3 @@ class TestRejectionResample(OpContract):
     def test_given_another_number_of_shares_then_declaring_fails(self) -> None:
         with pytest.raises(ps.errors.ArgumentError, match="each of the 2 classes"):
             ps.Dataset.range(3).rejection_resample(rare, [0.5, 0.5], [0.2, 0.3, 0.5])
-
-    @pytest.mark.parametrize("initial", [None, [0.9, 0.1]])
-    def test_given_an_element_of_no_class_then_it_fails_once(self, initial: Any) -> None:
-        def of(x: Any) -> Any:
-            return 7 if int(x) in (3, 40) else int(x) % 2
-
-        with ps.Dataset.range(60).rejection_resample(of, [0.5, 0.5], initial, seed=1).iterate() as it:
-            failed = []
-            while True:
-                try:
-                    next(it)
-                except StopIteration:
-                    break
-                except ps.errors.FunctionError as error:
-                    failed.append(error.number)
-        assert failed == [3, 40]

@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 Index = NDArray[np.int64]
+FEW = 8
+"""One row of so many is few: it does not keep what is known of all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,11 @@ class Spaced(Origin):
         at = self.first + int(self.offsets[row] - self.offsets[0]) + row * self.gap
         return Place(self.file, at, self.unpacked)
 
+    def take(self, index: Index) -> Origin:
+        # Few rows of many are not to keep the offsets of all.
+        starts = self.first + (self.offsets[index] - self.offsets[0]) + index * self.gap
+        return Listed([self.file], None, starts, self.unpacked)
+
 
 @dataclass(frozen=True, slots=True)
 class Listed(Origin):
@@ -80,6 +87,10 @@ class Listed(Origin):
         which = 0 if self.which is None else int(self.which[row])
         return Place(self.files[which], int(self.starts[row]), self.unpacked)
 
+    def take(self, index: Index) -> Origin:
+        which = None if self.which is None else np.asarray(self.which)[index]
+        return Listed(self.files, which, np.asarray(self.starts)[index], self.unpacked)
+
 
 @dataclass(frozen=True, slots=True)
 class Later(Origin):
@@ -94,6 +105,9 @@ class Later(Origin):
     def slice(self, start: int) -> Origin:
         return Later(self.of, self.start + start)
 
+    def take(self, index: Index) -> Origin:
+        return self.of.take(index + self.start)
+
 
 @dataclass(frozen=True, slots=True)
 class Taken(Origin):
@@ -104,6 +118,9 @@ class Taken(Origin):
 
     def place(self, row: int) -> Place | None:
         return self.of.place(int(self.index[row]))
+
+    def take(self, index: Index) -> Origin:
+        return self.of.take(self.index[index])
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,3 +146,18 @@ class Joined(Origin):
         number = bisect.bisect(self.firsts, row) - 1
         part = self.parts[number]
         return None if part is None else part.place(row - self.firsts[number])
+
+    def take(self, index: Index) -> Origin:
+        if len(index) * FEW > self.firsts[-1]:
+            return Taken(self, index)
+        return Places([self.place(row) for row in index.tolist()])
+
+
+@dataclass(frozen=True, slots=True)
+class Places(Origin):
+    """A few rows of several blocks."""
+
+    places: Sequence[Place | None]
+
+    def place(self, row: int) -> Place | None:
+        return self.places[row]

@@ -7,6 +7,7 @@ copies them straight from where they were read to.
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,6 +21,8 @@ LARGE = 1 << 10
 """Strings of fewer bytes on average are laid at once: that costs little."""
 Held = Sequence[NDArray[Any]]
 """The buffers that addresses point into."""
+publishing = threading.Lock()
+"""Held for a moment by who has laid something that waited."""
 
 
 class PlacedStrings(BytesColumn):
@@ -48,7 +51,9 @@ class PlacedStrings(BytesColumn):
         held = self.held  # another thread may be laying them as well
         laid = self._laid
         if laid is None:
-            laid = self._laid = gather_places(self.begins, self.lengths, self._empty)
+            laid = gather_places(self.begins, self.lengths, self._empty)
+            with publishing:  # the first stays: somebody may have its addresses
+                laid = self._laid = self._laid or laid
             self.held = ()
         del held
         return laid
@@ -113,8 +118,8 @@ def places_of(column: BytesColumn) -> tuple[Index, Index, Held]:
         held = column.held
         if column.waits:
             return column.begins, column.lengths, held
-    offsets = column.offsets
-    return offsets[:-1] + column.values.ctypes.data, offsets[1:] - offsets[:-1], (column.values,)
+    values, offsets = column.values, column.offsets
+    return offsets[:-1] + values.ctypes.data, offsets[1:] - offsets[:-1], (values,)
 
 
 def picked(columns: Sequence[Column], index: Index, empty: Empty) -> PlacedStrings | None:

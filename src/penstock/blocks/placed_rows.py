@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.blocks.columns import Column, DenseColumn, Index
-from penstock.blocks.placed import Held
+from penstock.blocks.placed import Held, publishing
 from penstock.kernels.spans import Empty, move_places
 
 
@@ -34,11 +34,15 @@ class PlacedRows(DenseColumn):
     @property
     def array(self) -> NDArray[Any]:
         """The rows, side by side."""
-        if self._laid is None:
-            made = self.take(np.arange(len(self.begins)), self._empty).array
-            made.flags.writeable = False
-            self._laid, self.held = made, ()
-        return self._laid
+        held, laid = self.held, self._laid  # another thread may be laying them as well
+        if laid is None:
+            laid = self.take(np.arange(len(self.begins)), self._empty).array
+            laid.flags.writeable = False
+            with publishing:  # the first stays: somebody may have its address
+                laid = self._laid = laid if self._laid is None else self._laid
+            self.held = ()
+        del held
+        return laid
 
     @array.setter
     def array(self, array: NDArray[Any]) -> None:

@@ -19,6 +19,8 @@ from penstock.site import failing_line
 
 SHOWN = 20
 """So many keys of an element are named in a message."""
+LONGEST = 100
+"""To a key of more characters no near one is looked for."""
 
 
 class Declared(Protocol):
@@ -120,6 +122,8 @@ def _hint_for_keys(error: BaseException, element: Any) -> str:
     if not isinstance(error, KeyError) or not dicts or not error.args:
         return ""
     key = error.args[0]
+    if not isinstance(key, str | int) or len(str(key)) > LONGEST:
+        return ""
     if any(key in part for part in dicts):
         return ""  # it is of another dict
     keys = [name for part in dicts for name in part]

@@ -168,7 +168,7 @@ class RunningInterleave(Branching):
         while left and (room > 0 or not picks.feeds):
             if self.branches.loose and not self._done and not self._turn_to_ready(wait=not picks.feeds):
                 return
-            count, size = self._pick_rounds(left, picks)
+            count, size = self._pick_rounds(left, picks, room)
             if count:
                 left, room = left - count, room - size
                 continue
@@ -184,7 +184,8 @@ class RunningInterleave(Branching):
                     self._ended = True
                 if feed is None or self.branches.loose:
                     continue
-            room -= feed.fill(self._due(left) if not self.branches.loose else self._at_hand(feed))
+            due = self._due(left) if not self.branches.loose else self._at_hand(feed)
+            room -= feed.fill(due, room)
             count = min(feed.ready, left, self._length - self._done)
             if count:
                 self._check(feed)
@@ -201,14 +202,17 @@ class RunningInterleave(Branching):
                 self._close_slot()
                 self._next_slot()
 
-    def _pick_rounds(self, left: int, picks: Picks) -> tuple[int, int]:
-        """Pick whole rounds over all slots, where all have rows: how many, and the bytes that came."""
+    def _pick_rounds(self, left: int, picks: Picks, room: int) -> tuple[int, int]:
+        """Pick whole rounds over all slots, where all have rows: how many, and the bytes that came.
+
+        Each takes in no more than its part of the room: how many rows fill it was learned from others.
+        """
         rounds = left // (self._length * len(self._slots))
         order = [*self._slots[self._at :], *self._slots[: self._at]]
         feeds = [feed for feed in order if feed is not None]
         if self._done or rounds < 2 or len(feeds) < len(order) or self.branches.loose:
             return 0, 0
-        size = sum(feed.fill(rounds * self._length) for feed in feeds)
+        size = sum(feed.fill(rounds * self._length, room // len(feeds)) for feed in feeds)
         rounds = min(rounds, *(feed.ready // self._length for feed in feeds))
         try:
             for feed in feeds if rounds else ():

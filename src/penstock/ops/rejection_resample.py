@@ -69,7 +69,6 @@ def resampled(above: Op, class_func: Any, target_dist: Any, initial_dist: Any, s
             varying=True,
             seed=seed,
             stop_on_empty_dataset=True,
-            of_one=True,
         )
     share = float(acceptance(initial, target)[1])
     if share == 0:
@@ -79,7 +78,6 @@ def resampled(above: Op, class_func: Any, target_dist: Any, initial_dist: Any, s
         weights=(share, 1 - share),
         seed=seed,
         stop_on_empty_dataset=True,
-        of_one=True,
     )
 
 

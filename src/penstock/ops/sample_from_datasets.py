@@ -8,16 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.blocks.block import Block
 from penstock.blocks.spec import Spec
-from penstock.errors import ArgumentError, ArgumentTypeError, ElementError
+from penstock.errors import ArgumentError, ArgumentTypeError
 from penstock.graph import checks
-from penstock.graph.fingerprint import UNSEEN
 from penstock.graph.op import INFINITE, UNKNOWN, Op
 from penstock.graph.running import Context, Input, Running
 from penstock.kernels.bits import bits, counters, unit
 from penstock.ops.parts.directed import Choices, Choosing, RunningDirected, common_spec
-from penstock.ops.parts.dropped import let_go
 
 AT_ONCE = 1024
 """How many choices are drawn in one go: they cost nothing beside the rows."""
@@ -35,8 +32,6 @@ class SampleFromDatasets(Op):
     seed: int | None = None
     stop_on_empty_dataset: bool = False
     rerandomize_each_iteration: bool | None = None
-    of_one: bool = field(default=False, repr=False, metadata=UNSEEN)
-    """The inputs all read one dataset, each for itself: what fails in several of them is one element."""
 
     name = "sample_from_datasets"
     positional = ()
@@ -83,8 +78,7 @@ class SampleFromDatasets(Op):
 
     def start(self, context: Context) -> Running:
         draw = Draw(self, context)
-        running = RunningDirected(self, context, self.drawn, draw, stop=self.stop_on_empty_dataset)
-        return Once(running) if self.of_one else running
+        return RunningDirected(self, context, self.drawn, draw, stop=self.stop_on_empty_dataset)
 
     def find_spec(self) -> Spec | None:
         return common_spec(self, [above.spec for above in self.inputs[: self.count]])
@@ -100,34 +94,6 @@ class SampleFromDatasets(Op):
         endless = [count == INFINITE for count in counts]
         certain = all(endless) if self.stop_on_empty_dataset or self.varying else any(endless)
         return INFINITE if certain else UNKNOWN
-
-
-class Once(Running):
-    """Raises for every element that failed once, however many of the inputs have met it."""
-
-    def __init__(self, running: Running) -> None:
-        self._running = running
-        self._failed: set[int] = set()
-
-    def pull(self, rows: int) -> Block | None:
-        while True:
-            try:
-                return self._running.pull(rows)
-            except ElementError as error:
-                said = hash(str(error).partition(" at ")[2])  # without the op's label, of which each has one
-                if said not in self._failed:
-                    self._failed.add(said)
-                    raise
-                let_go(error)
-
-    def state(self) -> Any:
-        return self._running.state()
-
-    def restore(self, state: Any) -> None:
-        self._running.restore(state)
-
-    def close(self) -> None:
-        self._running.close()
 
 
 class Draw(Choosing):

@@ -167,7 +167,9 @@ class RunningZip(Running):
             raise failed
         blocks = [lane.cut(rows) for lane in self._lanes]
         columns = [column for block in blocks for column in block.columns]
-        origin = next((block.origin for block in blocks if block.origin is not None), None)
+        # Of parts from several files nobody knows which one is wrong: a wrong place is worse than none.
+        origins = [block.origin for block in blocks if block.origin is not None]
+        origin = origins[0] if len(origins) == 1 else None
         return Block(self._filled(blocks), columns, rows, origin=origin)
 
     def state(self) -> Any:

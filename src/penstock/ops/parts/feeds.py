@@ -17,6 +17,9 @@ from penstock.graph.track import State, Track
 from penstock.kernels.spans import Empty, offsets_of
 from penstock.ops.parts.assembly import locked_like
 
+NO_LIMIT = 1 << 62
+"""More bytes than there are."""
+
 
 class Feed:
     """One of the inputs. Rows that have been pulled wait here until they are picked."""
@@ -58,12 +61,17 @@ class Feed:
         """The rows at hand that have not been picked."""
         return self.rows - self.picked
 
-    def fill(self, rows: int) -> int:
-        """Have `rows` rows ready, unless the input ends or fails before; the bytes that came."""
+    def fill(self, rows: int, room: int = NO_LIMIT) -> int:
+        """Have `rows` rows ready, unless the input ends or fails before; the bytes that came.
+
+        Fewer, but one at least, where those that came have taken `room` bytes.
+        """
         size = 0
         if not self.rows and self.error is None and not self.ended:
             self._track.take(self.source.state)
         while self.ready < rows and not self.ended and self.error is None:
+            if size >= room and self.ready:
+                break
             try:
                 block = self.source.pull(rows - self.ready)
             except ElementError as error:
