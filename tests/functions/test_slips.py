@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -75,38 +74,6 @@ def test_when_the_first_result_is_none_then_one_warning_says_so() -> None:
     with pytest.warns(UserWarning, match=r"map at .*test_slips\.py:\d+: .*None for element 0") as said:
         assert list(ds) == [None] * 3
     assert len(said) == 1
-
-
-@pytest.mark.parametrize("steps", [1, 2])
-def test_when_a_later_result_is_none_then_the_warning_names_the_element(steps: int) -> None:
-    ds = ps.Dataset.range(8)
-    for _ in range(steps - 1):
-        ds = ds.map(lambda x: int(x))
-    with pytest.warns(UserWarning, match="None for element 5") as said:
-        assert list(ds.map(lambda x: int(x) * 2 if x < 5 else [x].clear())) == [
-            0,
-            2,
-            4,
-            6,
-            8,
-            None,
-            None,
-            None,
-        ]
-    assert len(said) == 1
-
-
-@pytest.mark.parametrize("executor", ["auto", "threads", "processes"])
-def test_when_a_function_ends_the_program_then_that_is_an_error_of_its_element(executor: str) -> None:
-    def leave(x: Any) -> int:
-        if x == 3:
-            sys.exit(4)
-        return int(x)
-
-    ds = ps.Dataset.range(5).map(leave, num_parallel_calls=2, executor=executor)
-    with pytest.raises(ps.errors.FunctionError, match=r"map at .*on element 3: SystemExit: 4"):
-        list(ds)
-    assert [int(x) for x in ds.ignore_errors()] == [0, 1, 2, 4]
 
 
 def test_given_none_as_a_part_of_the_result_then_nothing_is_said() -> None:

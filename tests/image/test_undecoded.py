@@ -117,10 +117,16 @@ def test_given_a_damaged_jpeg_then_it_fails_alone_and_the_others_come() -> None:
     assert len(drain(ds.ignore_errors())) == 39
 
 
+def traces() -> int:
+    """How many calls over blocks are alive."""
+    return sum(1 for one in gc.get_objects() if type(one) is Trace)
+
+
 def test_when_a_block_of_crops_is_done_then_nothing_waits_for_a_collection() -> None:
     """What is yet to be proved of pictures refers to the call, and the call to it."""
     ds = ps.Dataset.from_tensor_slices(JPEGS.tolist()).map(lambda x: flip(window(x)) / 255)
     gc.collect()
+    before = traces()
     gc.disable()
     try:
         with ds.iterate() as it:
@@ -128,6 +134,6 @@ def test_when_a_block_of_crops_is_done_then_nothing_waits_for_a_collection() -> 
                 pass
         it._run.ledger.settle()
         assert it._run.ledger.held == 0
-        assert not [one for one in gc.get_objects() if isinstance(one, Trace)]
+        assert traces() == before
     finally:
         gc.enable()

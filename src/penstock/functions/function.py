@@ -53,7 +53,7 @@ class UserFunction:
             if type(element) is tuple:
                 return self.function(*element)
             return self.function(element)
-        except (Exception, SystemExit) as error:  # it is not for a function of rows to end the program
+        except Exception as error:
             hint = _hint_for_arguments(error, element) or _hint_for_keys(error, element)
             raise self.failed(error, number, hint) from error
         finally:
@@ -64,7 +64,7 @@ class UserFunction:
         before = enter(None if self._key is None else Scope(self._key, number))
         try:
             return self.function(*arguments)
-        except (Exception, SystemExit) as error:
+        except Exception as error:
             raise self.failed(error, number) from error
         finally:
             enter(before)
@@ -77,7 +77,7 @@ class UserFunction:
         finally:
             enter(before)
 
-    def failed(self, error: BaseException, number: int, hint: str = "") -> FunctionError:
+    def failed(self, error: Exception, number: int, hint: str = "") -> FunctionError:
         """The error that tells the user where and why the function failed, and what to do."""
         where = failing_line(error.__traceback__)
         if isinstance(error, ValueError) and "read-only" in str(error):
@@ -98,7 +98,7 @@ def user_function(function: Callable[..., Any], op: Op, context: Context) -> Use
     return UserFunction(function, op, context.label, context.key(op.own_seed, explicit=False))
 
 
-def _hint_for_arguments(error: BaseException, element: Any) -> str:
+def _hint_for_arguments(error: Exception, element: Any) -> str:
     """How a function is called with this element, if that is what it failed for."""
     entered = error.__traceback__ is not None and error.__traceback__.tb_next is not None
     if entered or not isinstance(error, TypeError) or "positional argument" not in str(error):
@@ -115,7 +115,7 @@ def _hint_for_arguments(error: BaseException, element: Any) -> str:
     )
 
 
-def _hint_for_keys(error: BaseException, element: Any) -> str:
+def _hint_for_keys(error: Exception, element: Any) -> str:
     """Which keys there are, if the function asked for another one."""
     parts = element if type(element) is tuple else (element,)
     dicts = [part for part in parts if isinstance(part, dict)]
@@ -132,7 +132,7 @@ def _hint_for_keys(error: BaseException, element: Any) -> str:
     return f" The element has the keys {shown}.{f' Did you mean {near[0]!r}?' if near else ''}"
 
 
-def _write_down(error: BaseException, failure: FunctionError) -> None:
+def _write_down(error: Exception, failure: FunctionError) -> None:
     """Keep the user's traceback as text.
 
     Its frames refer to those that called them, and would keep the block and the whole run alive for

@@ -40,7 +40,6 @@ class PlainRows:
         self._functions = functions
         self._empty = empty
         self._one = functions[0] if len(functions) == 1 else None
-        self._warned = False
         self.structure: Structure | None = None
         """The structure of the results, once there is one."""
 
@@ -94,8 +93,6 @@ class PlainRows:
         """The leaves of what the functions give for an element, none of which others can change."""
         if self._one is not None and self.structure is LEAF:
             result = self._one(element, number)
-            if result is None:
-                self._warn_of_none(self._one, number)
             if type(result) in READY:
                 return [result]
             leaves = self._flat(self._one, LEAF, result, number)
@@ -105,12 +102,12 @@ class PlainRows:
         leaves = []
         for function in self._functions:
             element = function(element, number)
-            if element is None:
-                self._warn_of_none(function, number)
             last = function is self._functions[-1]
             structure = self.structure if last else None
             if structure is None:
                 structure = structure_of(element)
+                if element is None:
+                    _warn_of_none(function, number)
             leaves = self._flat(function, structure, element, number)
             element = None
             own(leaves, came)
@@ -121,17 +118,6 @@ class PlainRows:
                 element = structure.unflatten([column_of([leaf]).item(0) for leaf in leaves])
                 leaves = []
         return leaves
-
-    def _warn_of_none(self, function: UserFunction, number: int) -> None:
-        """Say that a result is None, the first time: an end of the function may lack its `return`."""
-        if not self._warned:
-            self._warned = True
-            warnings.warn(
-                f"{function.where}: the function returned None for element {number}. Is a `return` missing? "
-                f"What it returns is used in the element's place.",
-                UserWarning,
-                stacklevel=2,
-            )
 
     def _flat(self, function: UserFunction, structure: Structure, result: Any, number: int) -> list[Any]:
         try:
@@ -146,3 +132,12 @@ class PlainRows:
                 op=function.label,
                 number=number,
             ) from None
+
+
+def _warn_of_none(function: UserFunction, number: int) -> None:
+    warnings.warn(
+        f"{function.where}: the function returned None for element {number}. Is a `return` missing? What it "
+        f"returns is the new element.",
+        UserWarning,
+        stacklevel=2,
+    )

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable
 
 from penstock.engine.processes.link import Link
-from penstock.engine.processes.lost import WorkerLost
+from penstock.engine.processes.lost import WorkerLost, resident
 from penstock.engine.processes.serving import Server, Stop, serving
 from penstock.engine.processes.travel import Packing, surroundings
 from penstock.engine.processes.wire import Hangup
@@ -101,6 +101,7 @@ class Functions:
                     link.send(("start", self._parcel, self._around, *how), (self._descriptor,))
                 answer = link.receive()
                 if answer[0] == "ready":
+                    link.memory = resident(link.pid)
                     return link
                 with self._lock:
                     self._by_value_too(known, *answer[1:])
