@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,6 @@ from penstock.blocks.columns import DenseColumn
 from penstock.blocks.structure import structure_of
 from penstock.engine import executor, parallel, taken
 from penstock.engine.gil import Probe
-from penstock.engine.processes import serving as serving_module
 from penstock.engine.processes.calls import Workers
 from penstock.engine.processes.link import Link
 from penstock.engine.processes.lost import WorkerLost
@@ -31,15 +29,7 @@ WIDE = 1 << 15
 """Rows of so many numbers take long enough, and their results lie in the slab."""
 
 
-@pytest.fixture(autouse=True, scope="module")
-def one_server() -> Iterator[None]:
-    """Keeps the server for all runs here, and ends it at once with the last."""
-    serving.use()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(serving_module, "LINGER", 0.0)
-        yield
-        serving.leave()
-    assert serving._server is None
+pytestmark = pytest.mark.usefixtures("one_server")
 
 
 class Partly(Probe):

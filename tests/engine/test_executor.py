@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,20 +17,10 @@ import penstock as ps
 from penstock.engine import executor, gil, parallel, taken
 from penstock.engine.cores import usable_cores
 from penstock.engine.gil import Probe
-from penstock.engine.processes import serving as serving_module
 from penstock.engine.processes.serving import serving
 from penstock.functions.effects import effects
 
-
-@pytest.fixture(autouse=True, scope="module")
-def one_server() -> Iterator[None]:
-    """Keeps the server for all runs here, and ends it at once with the last."""
-    serving.use()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(serving_module, "LINGER", 0.0)
-        yield
-        serving.leave()
-    assert serving._server is None
+pytestmark = pytest.mark.usefixtures("one_server")
 
 
 @pytest.fixture(autouse=True)

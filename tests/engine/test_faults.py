@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,20 +19,10 @@ import pytest
 
 import penstock as ps
 from engine.leftovers import children, descriptors, gone
-from penstock.engine.processes import serving as serving_module
 from penstock.engine.processes.lost import how_it_ended, memory_kills
 from penstock.engine.processes.serving import serving
 
-
-@pytest.fixture(autouse=True, scope="module")
-def one_server() -> Iterator[None]:
-    """Keeps the server for all runs here, and ends it at once with the last."""
-    serving.use()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(serving_module, "LINGER", 0.0)
-        yield
-        serving.leave()
-    assert serving._server is None
+pytestmark = pytest.mark.usefixtures("one_server")
 
 
 def once(folder: Path, name: str) -> bool:
@@ -75,6 +65,17 @@ def test_when_a_worker_is_killed_then_its_block_is_redone(tmp_path: Path, number
     assert "1 lost of its workers" in report
     assert re.search(r"(at|element) 33\b", report), report
     assert number.name in report and "when last seen" in report
+
+
+def test_when_a_worker_dies_of_its_first_element_then_it_is_known_what_it_held(tmp_path: Path) -> None:
+    def dies(x: Any) -> Any:
+        if once(tmp_path, "dead"):
+            os.kill(os.getpid(), signal.SIGSEGV)
+        return int(x)
+
+    got, report = outcomes(in_workers(20, dies, block_rows=4))
+    assert got == list(range(20))
+    assert re.search(r"killed by SIGSEGV, it held .* when last seen", report), report
 
 
 def test_when_workers_die_of_one_element_then_that_is_an_error_and_the_others_arrive() -> None:

@@ -20,16 +20,7 @@ from engine.leftovers import children, descriptors, gone
 from penstock.engine.processes import serving as serving_module
 from penstock.engine.processes.serving import serving
 
-
-@pytest.fixture(autouse=True, scope="module")
-def one_server() -> Iterator[None]:
-    """Keeps the server for all runs here, and ends it at once with the last."""
-    serving.use()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(serving_module, "LINGER", 0.0)
-        yield
-        serving.leave()
-    assert serving._server is None
+pytestmark = pytest.mark.usefixtures("one_server")
 
 
 @pytest.fixture
