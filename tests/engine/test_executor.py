@@ -17,6 +17,7 @@ import penstock as ps
 from penstock.engine import executor, gil, parallel, taken
 from penstock.engine.cores import usable_cores
 from penstock.engine.gil import Probe
+from penstock.engine.processes import starting
 from penstock.engine.processes.serving import serving
 from penstock.functions.effects import effects
 
@@ -92,6 +93,36 @@ def test_given_a_second_run_then_it_begins_as_the_first_one_ended(
     got, report = run(ds)
     assert got == list(range(100))
     assert f"called in {who}: it holds Python's lock for" in report
+
+
+def test_given_a_second_run_then_workers_are_not_made_ready_for_calls_over_blocks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found: list[str] = []
+    start = starting.Functions.__init__
+
+    def watched(self: Any, function: Any, *rest: Any) -> None:
+        found.append(function.why)
+        start(self, function, *rest)
+
+    monkeypatch.setattr(starting.Functions, "__init__", watched)
+    ds = auto(busy, 100)
+    for _ in range(2):
+        assert run(ds)[0] == list(range(100))
+    assert len(found) == 2 and found[0] and found[0] == found[1]
+
+
+def test_given_results_that_differ_then_the_first_one_decides_in_a_second_run_too() -> None:
+    def differ(x: Any) -> Any:
+        if x == 0:
+            time.sleep(0.2)  # others would be done before
+        return busy(x) if x == 0 else (busy(x), 1)
+
+    ds = auto(differ, 40).ignore_errors()
+    for _ in range(3):
+        got, report = run(ds)
+        assert got == [0]
+    assert "called in worker processes" in report
 
 
 def test_given_a_function_that_lets_go_of_the_lock_then_threads_call_it(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import threading
+import time
 from collections import namedtuple
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -17,8 +19,12 @@ import pytest
 import penstock as ps
 from contract.op_contract import OpContract, drain, same
 from engine.leftovers import children, descriptors, gone
+from penstock.blocks.block import Block
+from penstock.engine import parallel
 from penstock.engine.processes import serving as serving_module
+from penstock.engine.processes.calls import Workers
 from penstock.engine.processes.serving import serving
+from penstock.engine.processes.wire import Hangup
 
 pytestmark = pytest.mark.usefixtures("one_server")
 
@@ -343,8 +349,74 @@ def test_given_a_server_that_lingers_then_the_next_run_uses_it(monkeypatch: pyte
     assert server is not None
     assert len(list(ds)) == 10
     assert serving._server is server
+    end_the_server()
+
+
+def end_the_server() -> None:
     serving.at_exit()
     timer = serving._timer
     assert timer is not None
     timer.cancel()
     timer.join()
+
+
+@pytest.mark.usefixtures("no_server")
+def test_given_a_server_that_lingers_then_the_next_run_finds_workers_ready_and_all_go_with_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(serving_module, "LINGER", 30.0)
+    before = children()
+    ds = in_workers(ps.Dataset.range(40), where).with_options(ps.Options(block_rows=4))
+    used = {int(pid) for _, pid in ds}
+    server = serving._server
+    assert server is not None
+    until = time.monotonic() + 30
+    while len(ready := children(server._process.pid) - used) < serving_module.SPARES:
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    assert len(ready) == serving_module.SPARES
+    again = {int(pid) for _, pid in ds}
+    assert again <= ready
+    left = children() - before
+    end_the_server()
+    assert gone(left) and children() == before
+
+
+@pytest.mark.usefixtures("no_server")
+def test_given_a_server_that_has_not_answered_yet_then_nobody_counts_on_it() -> None:
+    server = serving.server()
+    try:
+        os.kill(server._process.pid, signal.SIGSTOP)
+        with pytest.raises(Hangup):
+            server.load(["json"], lambda: True)
+        assert not serving.has(["json"])
+        os.kill(server._process.pid, signal.SIGCONT)
+        server.load(["csv"], lambda: False)
+        assert serving.has(["json", "csv"]) and not serving.has(["this"])
+    finally:
+        serving.at_exit()
+
+
+def slow(x: Any) -> Any:
+    time.sleep(0.001)
+    return int(x)
+
+
+def test_then_the_first_rows_and_the_last_are_shared_out_evenly(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parallel, "usable_cores", lambda: 2)
+    sizes: dict[int, int] = {}
+    apply = Workers.apply
+
+    def watched(self: Workers, block: Block, numbers: Any, room: int, place: int) -> Any:
+        sizes[place] = block.rows
+        return apply(self, block, numbers, room, place)
+
+    monkeypatch.setattr(Workers, "apply", watched)
+    rows, asked = 300, 64
+    ds = ps.Dataset.range(rows).map(slow, num_parallel_calls=ps.AUTOTUNE, executor="processes")
+    assert [int(x) for batch in ds.batch(asked) for x in batch] == list(range(rows))
+    assert sum(sizes.values()) == rows
+    least = 3  # of rows that take 1 ms or more
+    for place, size in sizes.items():
+        left = (asked if place < asked else rows) - place
+        assert size <= max(-(-left // 4), least), place

@@ -202,10 +202,47 @@ def test_the_most_calls_grow_with_the_cores() -> None:
     assert [most_calls(cores) for cores in (1, 16, 64)] == [64, 64, 256]
 
 
+def waits(turn: Turn, share: float, looks: int = 4) -> None:
+    """The loop waits for that share of its time, and has done so for some time."""
+    turn.waits = share
+    turn.looks += looks
+
+
+def test_given_a_loop_that_waits_as_much_with_more_ready_then_no_more_are_kept() -> None:
+    meter, turn = Meter(), Turn()
+    depth = Depth(turn, meter, 1)
+
+    def used_up() -> int:
+        depth.full()
+        depth.empty(100)
+        return depth.blocks
+
+    turn.waits = 0.3
+    assert used_up() == 1, "nobody knows yet how much it waits"
+    waits(turn, 0.3)
+    assert used_up() == 2
+    waits(turn, 0.3, looks=1)
+    assert used_up() == 2, "it is too early to tell"
+    waits(turn, 0.3)
+    assert used_up() == 1
+    assert meter.chosen["blocks ready"].why == "twice as many gained nothing"
+    waits(turn, 0.3)
+    assert used_up() == 1, "it was tried a moment ago"
+    waits(turn, 0.3, looks=20)
+    assert used_up() == 2, "it may have become another matter"
+    waits(turn, 0.1)
+    assert used_up() == 4, "that has helped"
+    waits(turn, 0.0)
+    while depth.blocks > 1:
+        depth.full()
+    waits(turn, 0.3)
+    assert used_up() == 2, "and what helped once is no measure of what comes later"
+
+
 def test_given_a_queue_that_was_full_when_it_is_found_empty_then_twice_as_much_is_kept_ready() -> None:
     meter = Meter()
     turn = Turn()
-    turn.waits = 0.5
+    waits(turn, 0.5)
     depth = Depth(turn, meter, 2)
     depth.empty(100)
     assert depth.blocks == 2, "it never was full: more would not help"
@@ -213,13 +250,14 @@ def test_given_a_queue_that_was_full_when_it_is_found_empty_then_twice_as_much_i
     depth.empty(100)
     depth.empty(100)
     assert depth.blocks == 4
+    waits(turn, 0.3)
     depth.full()
     depth.empty(7)
     assert depth.blocks == 4, "the budget has no room for eight"
     depth.full()
     depth.empty(8)
     depth.full()
-    turn.waits = 0.0
+    waits(turn, 0.0)
     depth.empty(100)
     assert depth.blocks == 8, "the loop does not wait: more would only take memory"
     chosen = meter.chosen["blocks ready"]
@@ -231,10 +269,10 @@ def test_given_a_queue_that_stays_full_while_the_loop_hardly_waits_then_it_shrin
     depth = Depth(turn, Meter(), 1)
 
     def grow() -> None:
-        turn.waits = 0.5
+        waits(turn, 0.5)
         depth.full()
         depth.empty(100)
-        turn.waits = 0.0
+        waits(turn, 0.0)
 
     def until_smaller() -> int:
         before, times = depth.blocks, 0

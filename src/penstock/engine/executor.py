@@ -93,6 +93,8 @@ class Executor:
         if who == THREADS:
             self._say(who, why)
         elif self._pays(each):
+            # Nothing has been called yet, but it is known how it will be: workers need far less for rows.
+            self._function.why = self._function.why or self._function.learned.row_by_row
             self._use_workers(why)
 
     @property
@@ -109,7 +111,7 @@ class Executor:
     @property
     def row_seconds(self) -> float:
         """How long a call takes in a worker process."""
-        return 0.0 if self._workers is None else self._workers.row_seconds
+        return 0.0 if self._workers is None else self._workers.row_seconds or self._function.learned.seconds
 
     def unprepared(self, thread: int) -> bool:
         """Whether the thread of that number, which is going to make calls, has no worker yet."""
@@ -216,6 +218,7 @@ class Executor:
 
     def _decided(self, who: str, why: str) -> None:
         self._function.learned.called = who, why, self._taken.each
+        self._function.learned.row_by_row = self._function.why
         if who == THREADS:
             self._say(who, why)
         else:
@@ -257,4 +260,5 @@ class Executor:
         """End the workers."""
         for workers in (self._workers, self._left):
             if workers is not None:
+                self._function.learned.seconds = workers.row_seconds or self._function.learned.seconds
                 workers.close()

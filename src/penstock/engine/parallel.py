@@ -29,9 +29,11 @@ from penstock.graph.track import Pace
 
 WORTH = 1e-4
 """Seconds: work on a block that takes less is not worth a thread."""
-WAY = 2
+WAY = 4
 """As many times `PATIENCE`, at least, for work in other processes, which a block has to get to and back from;
 half as many times as there are cores, as one process hands over the blocks of all."""
+LEAST = 0.003
+"""Seconds: where blocks are small for all to be done at the same time, they take so long at least."""
 SPARE = 4
 """For so many cores there is one worker process more than cores."""
 BETWEEN = 3
@@ -93,6 +95,9 @@ class Parallel(Running):
         self._rest: Task | None = None
         self._asides: list[Aside] = []
         self._rows = 1
+        self._begun = self._given = 0  # rows that were taken in, and handed on
+        self._spare = 0  # worker processes more than cores
+        self._all = context.node.op.cardinality
         self._largest = 0
         self._helpers = 1 << 30  # so many of the threads may work, those of the lowest numbers
         self._seconds = self._row_seconds = 0.0  # that the last task took, and a row of it
@@ -128,9 +133,7 @@ class Parallel(Running):
         calls = self._calls
         if self._executor is None or not self._executor.to_processes:
             return calls - 1 if self._in_order else calls
-        # Some more than cores: while a block is handed over, another worker has something to do.
-        spare = max(1, self._cores // SPARE)
-        return calls + spare if self._tuned is not None and calls == self._cores else calls
+        return calls + self._spare if self._tuned is not None and calls == self._cores else calls
 
     @property
     def _places(self) -> int:
@@ -146,6 +149,10 @@ class Parallel(Running):
         self._rows = max(rows, self._rows)
         began = perf_counter()
         block = self._pull(rows)
+        self._given += 0 if block is None else block.rows
+        if self._given >= self._rows:
+            # While a block is handed over, another worker has work; at first it would hold up the others.
+            self._spare = max(1, self._cores // SPARE)
         if self._tuned is not None and block is not None and self._asides:
             self._tuned.limit = self._cores if self._op.fills_cores else most_calls(self._cores)
             if self._elsewhere:  # another worker process is no small step
@@ -276,7 +283,14 @@ class Parallel(Running):
             return False
         if self._waits and not self._line:  # who pulls does not work: one always may
             return True
-        return self._op.side_by_side and (self._elsewhere or number < self._helpers)
+        return self._side_by_side and (self._elsewhere or number < self._helpers)
+
+    @property
+    def _side_by_side(self) -> bool:
+        """Whether blocks may be worked on at the same time. All workers are told what the first result is."""
+        if self._elsewhere and self._op.function.plain.structure is None:
+            return False
+        return self._op.side_by_side
 
     def _fail(self, error: BaseException) -> None:
         """End the stream with an error, after what is in line."""
@@ -306,6 +320,7 @@ class Parallel(Running):
             work.state = self._pace.taken(self._op.state)
         try:
             task = self._op.divide(self._rows_at_once())
+            self._begun += 0 if task is None else task.rows
         except (Cancelled, KeyboardInterrupt):
             raise
         except BaseException as error:  # raised again where it stands in the stream
@@ -332,9 +347,14 @@ class Parallel(Running):
         seconds, patience = self._row_seconds, PATIENCE
         if self._executor is not None and self._elsewhere:
             seconds, patience = self._executor.row_seconds or seconds, PATIENCE * max(WAY, self._cores // 2)
-        if self._executor is not None and not seconds:
+        if self._executor is not None and (not seconds or (self._elsewhere and not self._side_by_side)):
             return 1
-        return max(1, min(self._rows, int(patience / max(seconds, 1e-9))))
+        rows = min(self._rows, int(patience / max(seconds, 1e-9)))
+        left = max(self._rows, self._all if self._begun >= self._rows else 0) - self._begun
+        if self._elsewhere and left > 0:
+            # All are to be done at the same time with the first rows asked for, and with the last of all.
+            rows = min(rows, max(-(-left // (2 * self._cores)), int(LEAST / max(seconds, 1e-9))))
+        return max(1, rows)
 
     def _do(self, work: _Work, task: Task) -> None:
         began, busy = perf_counter(), thread_time()
@@ -388,6 +408,7 @@ class Parallel(Running):
 
     def restore(self, state: Any) -> None:
         self._op.restore(state)
+        self._all = -1  # nobody knows how many of them are left
 
     def _wake(self) -> None:
         if os.getpid() != self._process:  # in a forked child the lock may be held by nobody

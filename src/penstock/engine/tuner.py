@@ -41,6 +41,10 @@ AGAIN = 1.0
 """Seconds after which a step in vain is tried again; twice as long each time."""
 PATIENCE = 128
 """So many times a queue is found full, by a loop that hardly waits, before it is made smaller."""
+LOOKS = 4
+"""So many times it is measured how much the loop waits before it is known whether more blocks helped."""
+HELPED = 0.8
+"""They did where it waits for less than this part of what it waited before."""
 MOST = 64
 """More calls at once than this, or than four for each core, are not tried."""
 
@@ -51,7 +55,8 @@ class Turn:
     def __init__(self) -> None:
         self.waits = HARDLY
         """The share of its time that the loop waits; at first a number that asks for nothing."""
-        self._known = False
+        self.looks = 0
+        """How many times that was measured."""
         self._whose: object = None
         self._since = -1.0
         self._inside = 0.0
@@ -65,8 +70,8 @@ class Turn:
         wall = ended - self._since
         if wall > WINDOW:
             share = self._inside / wall
-            self.waits = (self.waits + share) / 2 if self._known else share
-            self._known = True
+            self.waits = (self.waits + share) / 2 if self.looks else share
+            self.looks += 1
             self._since, self._inside = ended, 0.0
 
     def take(self, who: object) -> bool:
@@ -229,9 +234,11 @@ def most_calls(cores: int) -> int:
 class Depth:
     """How many blocks to keep ready: twice as many once all that were ready have been used up at once.
 
-    Only what has been full can be too small: where it never fills, more of it would help nobody. Half as
-    many are enough again once it has been full for long while the loop hardly waited; for twice as long
-    after each time that this was wrong. The budget decides how many of them there really are.
+    Only what has been full can be too small: where it never fills, more of it would help nobody. Where the
+    loop waits as much with twice as many, there are half of them again, and it is not tried for a second, then
+    for two: of much that lies ready nothing is in the cache when its turn comes. Half as many are enough too once
+    it has been full for long while the loop hardly waited; for twice as long after each time that this was
+    wrong. The budget decides how many of them there really are.
     """
 
     def __init__(self, turn: Turn, meter: Meter, start: int) -> None:
@@ -243,6 +250,9 @@ class Depth:
         self._meter = meter
         self._was_full = False
         self._times = 0
+        self._before = 0.0  # how much the loop waited before there were twice as many
+        self._next = 1  # after so many looks there may be more, or it is known whether more have helped
+        self._pause = round(AGAIN / WINDOW)  # for so many looks what was in vain is not tried
         self._say("so many are enough so far")
 
     def full(self) -> None:
@@ -251,16 +261,23 @@ class Depth:
         if self._turn.waits < HARDLY and self.blocks > self._least:
             self._quiet += 1
             if self._quiet >= self._patience:
-                self._quiet = 0
+                self._quiet, self._before = 0, 0.0
                 self.blocks //= 2
                 self._say("more are not needed: the loop hardly waits")
 
     def empty(self, most: int) -> None:
         """Somebody waits for the next one, and there is none; `most` is how many the budget has room for."""
-        if not self._was_full or self._turn.waits < HARDLY:
+        if not self._was_full or self._turn.waits < HARDLY or self._turn.looks < self._next:
             return
         self._was_full, self._quiet = False, 0
-        if 2 * self.blocks <= most:
+        if self._before and self._turn.waits > HELPED * self._before:
+            self._before = 0.0
+            self.blocks //= 2
+            self._next = self._turn.looks + self._pause
+            self._pause *= 2
+            self._say("twice as many gained nothing")
+        elif 2 * self.blocks <= most:
+            self._before, self._next = self._turn.waits, self._turn.looks + LOOKS
             self._patience *= 2
             self.blocks *= 2
             self._times += 1

@@ -228,6 +228,10 @@ class Learned:
         """By the kinds of their blocks."""
         self.called: tuple[str, str, float] | None = None
         """Who is to make the calls, why, and the seconds that a row takes, where that was measured."""
+        self.row_by_row = ""
+        """Why those calls are made row by row; empty if they are not."""
+        self.seconds = 0.0
+        """What a row took in a worker process, last time."""
 
     def before(self, signature: Hashable) -> _Compared:
         """What was compared of that kind; of the kinds of long ago nothing is kept."""

@@ -50,6 +50,7 @@ class Running(ABC):
 class Task(ABC):
     """Some rows that an op has taken in, and what it does with them: on any thread, once."""
 
+    rows: int
     nbytes: int
     """What they take."""
 

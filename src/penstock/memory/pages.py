@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import mmap
+import os
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -23,6 +24,33 @@ LEAST = 4 * PAGE
 def map_pages(size: int) -> mmap.mmap:
     """So many bytes of zeros, of this process alone."""
     return mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+
+
+class _Mapping:
+    """A piece of shared memory at an address: unmapped when nobody refers to it any more."""
+
+    def __init__(self, descriptor: int, size: int) -> None:
+        libc = _libc()
+        libc.mmap.restype = ctypes.c_void_p
+        libc.mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long)
+        self._size, self._unmap = size, libc.munmap
+        self.address = libc.mmap(None, size, mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_SHARED, descriptor, 0)
+        if self.address == ctypes.c_void_p(-1).value:
+            self.address = None
+            number = ctypes.get_errno()
+            raise OSError(number, os.strerror(number))
+
+    def __del__(self) -> None:
+        if self.address is not None:
+            self._unmap(ctypes.c_void_p(self.address), ctypes.c_size_t(self._size))
+
+
+def map_shared(descriptor: int, size: int) -> Any:
+    """So many bytes of a file, shared with whoever has it; with `mmap` each would have a descriptor more."""
+    mapping = _Mapping(descriptor, size)
+    buffer: Any = (ctypes.c_ubyte * size).from_address(mapping.address)
+    buffer.mapping = mapping  # it lives as long as the buffer does
+    return buffer
 
 
 _POPULATE_WRITE, _HUGE_PAGE = 23, 14
@@ -65,7 +93,7 @@ def _advise(array: NDArray[Any], advice: int) -> None:
 
 @functools.cache
 def _libc() -> ctypes.CDLL:
-    return ctypes.CDLL(None)
+    return ctypes.CDLL(None, use_errno=True)
 
 
 def own_pages(shape: Any, dtype: Any) -> NDArray[Any]:

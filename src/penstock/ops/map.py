@@ -174,7 +174,7 @@ class _Call(Task):
         self._numbers = numbers
         self._place = place
         self._room = room
-        self.nbytes = block.nbytes
+        self.rows, self.nbytes = block.rows, block.nbytes
 
     def do(self, rows: int) -> tuple[list[Block | ElementError], Task | None]:
         block, self._block = self._block, None

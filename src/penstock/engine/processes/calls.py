@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from penstock.blocks.block import Block
 from penstock.engine.cancel import Cancelled
+from penstock.engine.processes.lending import Lending
 from penstock.engine.processes.link import Link
 from penstock.engine.processes.lost import WorkerLost
 from penstock.engine.processes.serving import serving
-from penstock.engine.processes.slab import NO_ROW, STEP, Laying, Slab, copied, lying, slab_bytes
+from penstock.engine.processes.slab import NO_ROW, STEP, Laid, Laying, Slab, copied, lying, slab_bytes
 from penstock.engine.processes.starting import TRIES, Functions
 from penstock.engine.processes.travel import dumps, dumps_with
 from penstock.engine.processes.wire import Found, Hangup, How
@@ -60,6 +61,7 @@ class Workers:
             self._release(self._reserved)
             serving.leave()
             raise
+        self._lending = Lending(context.ledger, context.account)
         self._unhook = context.on_close(self._kill)
 
     @property
@@ -145,7 +147,10 @@ class Workers:
         link.given.bytes()[laid.nbytes : laid.nbytes + numbers.nbytes].view(np.int64)[:] = numbers
         known = None if link.structured else self._plain.structure
         link.structured = link.structured or known is not None
-        message = ("call", laid, how, known, (link.given.size, link.made.size))
+        dropped = tuple(link.dropped)
+        del link.dropped[: len(dropped)]  # others may be told of meanwhile
+        made_in = (link.made.number, link.made.size)
+        message = ("call", laid, how, known, link.given.size, made_in, dropped)
         link.send(message, dumps=dumps_with(self._functions.by_value, laid.packed.structure, known))
         timeout = self._timeout
         if timeout is not None and not how.row_by_row:
@@ -183,12 +188,18 @@ class Workers:
             raise raised.error()
         block = None
         if made is not None:
-            assert link.made is not None
-            seen = lying(made, link.made.bytes(), pickle.loads)
-            block = copied(seen, made, self._context.empty)
+            block = self._block(link, made)
             if self._plain.structure is None:
                 self._plain.structure = block.structure
         return Outcome(block, used, None if failed is None else failed.error()), found
+
+    def _block(self, link: Link, made: Laid) -> Block:
+        """The results, where they lie if there is another slab for the worker; else in memory of our own."""
+        raw = None if any(made.objects) else self._lending.lend(link, made.nbytes)
+        if raw is not None:
+            return lying(made, raw, pickle.loads)
+        assert link.made is not None
+        return copied(lying(made, link.made.bytes(), pickle.loads), made, self._context.empty)
 
     def _learn(self, block: Block, found: Found) -> None:
         """Take over what a worker has found out, for all of them."""
@@ -225,25 +236,24 @@ class Workers:
     def _born(self, link: Link) -> None:
         with self._lock:
             self._links.add(link)
+        self._lending.begin(link)
         if self._ending:
             link.kill()
 
     def _slabs(self, link: Link) -> None:
         if self._reserve(2 * STEP):
-            link.given, link.made = Slab.make(STEP), Slab.make(STEP)
-            self._tell_slabs(link)
+            link.given, link.made = Slab.make(STEP), link.slab(STEP)
+            self._tell_given(link.given, link)
 
-    def _tell_slabs(self, link: Link) -> None:
-        assert link.given is not None and link.made is not None
-        sizes = (link.given.size, link.made.size)
-        link.send(("slabs", *sizes), (link.given.descriptor, link.made.descriptor))
+    def _tell_given(self, given: Slab, link: Link) -> None:
+        link.send(("given", given.size), (given.descriptor,))
 
     def _new_slab(self, link: Link) -> None:
         assert link.given is not None
         size = link.given.size
         link.given.close()
         link.given = Slab.make(size)
-        self._tell_slabs(link)
+        self._tell_given(link.given, link)
 
     def _fit(self, link: Link, which: str, size: int) -> bool:
         """Whether a slab has that many bytes, having grown if the budget has room."""
@@ -272,6 +282,7 @@ class Workers:
             known = link in self._links
             self._links.discard(link)
         if known:
+            self._lending.end(link)
             self._release(link.close())
 
     def _reserve(self, size: int) -> bool:
@@ -343,5 +354,6 @@ class Workers:
             self._drop(link)
         self._functions.close()
         self._release(self._functions.nbytes)
+        self._lending.close()
         self._unhook()
         serving.leave()

@@ -6,6 +6,8 @@ import contextlib
 import os
 import select
 import signal
+import socket
+import struct
 import threading
 from time import monotonic
 from typing import Any
@@ -14,7 +16,7 @@ from penstock.engine.processes.lost import WorkerLost, how_it_ended, memory_kill
 from penstock.engine.processes.server import STATUS
 from penstock.engine.processes.serving import Forked, serving
 from penstock.engine.processes.slab import Slab
-from penstock.engine.processes.wire import Hangup, receive, send
+from penstock.engine.processes.wire import Hangup, answer, send
 
 LOOK = 0.1
 """Seconds between two looks at a worker that is at work: how far it is, what it holds."""
@@ -35,12 +37,18 @@ class Link:
         self.memory = 0
         self.given: Slab | None = None
         self.made: Slab | None = None
+        self.spare: list[Slab] = []
+        """Others for results, which the worker knows."""
+        self.out: set[Slab] = set()
+        """Those in which blocks lie that were handed on."""
+        self.dropped: list[int] = []
+        """The numbers of those that are gone, which the worker is to be told."""
+        self.ended = False
+        self._last = 0
+        self._waits = 0.0
         self.copies = False
         self.structured = False
         """Whether the worker knows the structure of the results."""
-        self._poll = select.poll()
-        for descriptor in (self._link.fileno(), self._status):
-            self._poll.register(descriptor, select.POLLIN)
         serving.links.add(self)
 
     def send(self, message: tuple[Any, ...], descriptors: tuple[int, ...] = (), dumps: Any = None) -> None:
@@ -54,15 +62,15 @@ class Link:
         """The worker's answer; `WorkerLost` if it dies, or is at one row for longer than `timeout`."""
         row, since = self.row, monotonic()
         look = LOOK if timeout is None else min(LOOK, timeout / 4)
+        self._wait_for(look)
         while True:
-            ready = [descriptor for descriptor, _ in self._poll.poll(look * 1000)]
-            if self._link.fileno() in ready:
-                try:
-                    answer, _ = receive(self._link)
-                except (Hangup, EOFError):
-                    raise self._lost(None) from None
-                return tuple(answer)
-            if ready:
+            try:
+                return tuple(answer(self._link))
+            except BlockingIOError:
+                pass
+            except (Hangup, EOFError):
+                raise self._lost(None) from None
+            if select.select([self._status], [], [], 0)[0]:
                 raise self._lost(None)
             self.memory = resident(self.pid) or self.memory
             if self.row != row:
@@ -70,6 +78,26 @@ class Link:
             elif timeout is not None and monotonic() - since > timeout:
                 self.kill()
                 raise self._lost(timeout)
+
+    def _wait_for(self, seconds: float) -> None:
+        """Have the socket wait so long for an answer: a poll before it would be one more call."""
+        if seconds != self._waits:
+            whole = int(seconds)
+            after = max(1000, int((seconds - whole) * 1e6))
+            self._link.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("@ll", whole, after))
+            self._waits = seconds
+
+    def slab(self, size: int) -> Slab:
+        """A new slab for results, which the worker is told of."""
+        made = Slab.make(size)
+        self._last += 1
+        made.number = self._last
+        try:
+            self.send(("made", made.number, made.size), (made.descriptor,))
+        except BaseException:
+            made.close()
+            raise
+        return made
 
     @property
     def row(self) -> int:
@@ -116,7 +144,7 @@ class Link:
     def forget(self) -> None:
         """In a forked child: the worker is not its own."""
         self._lock = threading.Lock()
-        for slab in (self.given, self.made):
+        for slab in (self.given, self.made, *self.spare, *self.out):
             if slab is not None:
                 slab.close()
         self._close_descriptors()

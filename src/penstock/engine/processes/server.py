@@ -1,6 +1,7 @@
 """What the server process does: it has imported what workers need, and forks one when asked.
 
 It has one thread and no state but its workers, so that forking it is safe, whatever the user's process does.
+Told to, it forks some in advance, when it has nothing else to do.
 It ends when the process that started it closes the socket or dies, and takes all workers along.
 """
 
@@ -34,6 +35,9 @@ class Server:
         self._parent = os.pidfd_open(parent)
         self._workers: dict[int, tuple[int, int]] = {}
         """By the descriptor that tells of its end: a worker's process id, and where to say how it ended."""
+        self._spares: list[tuple[int, int, socket.socket]] = []
+        """Workers that nobody has yet: process id, the descriptor that tells of its end, its socket."""
+        self._wanted = 0
         self._poll = select.poll()
         for descriptor in (control.fileno(), self._parent):
             self._poll.register(descriptor, select.POLLIN)
@@ -41,7 +45,14 @@ class Server:
     def serve(self) -> None:
         """Until the other side is gone."""
         while True:
-            for descriptor, _ in self._poll.poll():
+            short = len(self._spares) < self._wanted
+            ready = self._poll.poll(0 if short else None)
+            if short and not ready:
+                try:
+                    self._spares.append(self._fork())
+                except OSError:  # who needs a worker is told
+                    self._wanted = 0
+            for descriptor, _ in ready:
                 if descriptor == self._parent:
                     return
                 if descriptor == self._control.fileno():
@@ -55,6 +66,8 @@ class Server:
     def _answer(self) -> None:
         (number, request, *names), descriptors = receive(self._control)
         if request == "load":
+            if names:
+                self._end_spares()  # they would each import it by themselves
             for name in names:
                 with contextlib.suppress(Exception):  # the worker that needs it says what is wrong
                     module = importlib.import_module(name)
@@ -63,19 +76,30 @@ class Server:
             gc.freeze()  # what is there now stays there: workers share its pages
             send(self._control, (number,))
             return
-        link, status = descriptors
-        gc.disable()
-        pid = os.fork()
-        if pid == 0:
-            self._become_worker(link, status)
-        gc.enable()
-        ended = os.pidfd_open(pid)
+        if request == "spares":
+            (self._wanted,) = names
+            return
+        (status,) = descriptors
+        self._wanted = 0  # whoever works is not to be disturbed
+        pid, ended, link = self._spares.pop() if self._spares else self._fork()
         self._workers[ended] = (pid, status)
         self._poll.register(ended, select.POLLIN)
-        os.close(link)
-        send(self._control, (number, pid), (ended,))
+        with link:
+            send(self._control, (number, pid), (ended, link.fileno()))
 
-    def _become_worker(self, link: int, status: int) -> None:
+    def _fork(self) -> tuple[int, int, socket.socket]:
+        ours, theirs = socket.socketpair()
+        gc.disable()
+        try:
+            pid = os.fork()
+            if pid == 0:
+                self._become_worker(ours, theirs)
+        finally:
+            gc.enable()
+            theirs.close()
+        return pid, os.pidfd_open(pid), ours
+
+    def _become_worker(self, ours: socket.socket, theirs: socket.socket) -> None:
         code = 1
         try:
             server = os.getppid()
@@ -83,13 +107,16 @@ class Server:
             if os.getppid() != server:
                 os._exit(1)
             self._control.close()
+            ours.close()
             os.close(self._parent)
-            os.close(status)
-            for ended, (_, other) in self._workers.items():
+            for ended, (_, status) in self._workers.items():
                 os.close(ended)
-                os.close(other)
+                os.close(status)
+            for _, ended, link in self._spares:
+                os.close(ended)
+                link.close()
             gc.enable()
-            worker.work(socket.socket(fileno=link))
+            worker.work(theirs)
             code = 0
         finally:
             os._exit(code)
@@ -103,8 +130,17 @@ class Server:
             os.write(status, STATUS.pack(how))
         os.close(status)
 
+    def _end_spares(self) -> None:
+        for pid, ended, link in self._spares:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            os.close(ended)
+            link.close()
+        self._spares.clear()
+
     def end(self) -> None:
         """Take the workers along."""
+        self._end_spares()
         for pid, _ in self._workers.values():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)

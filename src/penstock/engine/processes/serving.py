@@ -18,8 +18,10 @@ from typing import Any
 from penstock.engine.processes.wire import Hangup, receive, send
 from penstock.errors import PenstockError
 
-LINGER = 0.7
+LINGER = 3.0
 """Seconds that the server stays when no run needs it any more: the next epoch may."""
+SPARES = 2
+"""Workers that it has ready meanwhile. They know no function, and share its pages."""
 TURN = 0.05
 """Seconds after which a wait for the server looks whether it is to end."""
 PATIENCE = 60.0
@@ -67,8 +69,11 @@ class Server:
         ours, theirs = socket.socketpair()
         self._control = ours
         self._lock = threading.Lock()  # one request at a time
-        self._requests = 0
-        self._loaded: set[str] = set()
+        self._requests = self._answered = 0
+        self._modules: set[str] = set()
+        """What it has been told to import."""
+        self._load = 1
+        """The number of the request that told it of the last of them."""
         code = _START.format(path=sys.path, control=theirs.fileno(), parent=os.getpid())
         try:
             self._process = subprocess.Popen(
@@ -85,29 +90,35 @@ class Server:
 
     def has(self, modules: Iterable[str]) -> bool:
         """Whether it is there, with these modules."""
-        return bool(self._requests) and self.alive and self._loaded.issuperset(modules)
+        return self._answered >= self._load and self.alive and self._modules.issuperset(modules)
 
     def load(self, modules: Iterable[str], stop: Stop) -> None:
         """Have these modules imported, so that workers find them there."""
-        new = [name for name in modules if name not in self._loaded]
+        new = [name for name in modules if name not in self._modules]
         if new or not self._requests:  # the first answer also tells that it is there
-            self._loaded.update(new)
+            self._modules.update(new)
             self._ask(("load", *new), (), stop)
 
     def fork(self, stop: Stop) -> Forked:
         """A new worker."""
-        ours, theirs = socket.socketpair()
         read, write = os.pipe2(os.O_CLOEXEC)
         try:
-            (pid,), (ended,) = self._ask(("fork",), (theirs.fileno(), write), stop)
+            (pid,), (ended, link) = self._ask(("fork",), (write,), stop)
         except BaseException:
-            ours.close()
             os.close(read)
             raise
         finally:
-            theirs.close()
             os.close(write)
-        return Forked(pid, ended, ours, read)
+        return Forked(pid, ended, socket.socket(fileno=link), read)
+
+    def have_ready(self, workers: int) -> None:
+        """Have so many workers forked in advance, for whoever comes next; nobody waits for it."""
+        if self._lock.acquire(blocking=False):
+            try:
+                with contextlib.suppress(Hangup):  # it is gone: who comes next finds out
+                    send(self._control, (0, "spares", workers))
+            finally:
+                self._lock.release()
 
     def _ask(self, request: tuple[Any, ...], descriptors: tuple[int, ...], stop: Stop) -> tuple[Any, Any]:
         until = monotonic() + PATIENCE
@@ -115,11 +126,14 @@ class Server:
             _check(stop, until)
         try:
             self._requests += 1
+            if request[0] == "load":
+                self._load = self._requests
             send(self._control, (self._requests, *request), descriptors)
             while True:
                 while not select.select([self._control], [], [], TURN)[0]:
                     _check(stop, until)
                 (number, *answer), received = receive(self._control)
+                self._answered = number
                 if number == self._requests:
                     return answer, received
                 for descriptor in received:  # of a worker that nobody waited for: it ends by itself
@@ -178,6 +192,7 @@ class Serving:
             if self._users or self._server is None:
                 return
             if LINGER:
+                self._server.have_ready(SPARES)
                 self._timer = threading.Timer(LINGER, self._end_unused)
                 self._timer.name, self._timer.daemon = "penstock-server", True
                 self._timer.start()

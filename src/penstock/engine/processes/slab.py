@@ -6,7 +6,6 @@ a few bytes in which a worker says how far it is; the buffers of a block follow.
 
 from __future__ import annotations
 
-import mmap
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,6 +20,8 @@ from penstock.blocks.columns import BytesColumn, Column, ObjectColumn
 from penstock.blocks.pack import Packed, pack, unpack_views
 from penstock.blocks.structure import LEAF
 from penstock.kernels.spans import offsets_of
+from penstock.memory.buffers import Lease
+from penstock.memory.pages import map_shared
 
 HEAD = 64
 """Bytes at the beginning of a slab that are no part of a block."""
@@ -28,6 +29,9 @@ NO_ROW = -1
 """What a worker says of the row that it is at where it is at all of them."""
 STEP = 16 << 10
 """Slabs grow in steps of so many bytes."""
+AT_ONCE = 1 << 20
+"""So many bytes are copied without letting go of Python's lock: among many threads it takes longer to get it
+back."""
 
 
 class Slab:
@@ -35,8 +39,10 @@ class Slab:
 
     def __init__(self, descriptor: int, size: int = 0) -> None:
         self.descriptor = descriptor
+        self.number = 0
+        """What the two sides call it, where a worker has several for its results."""
         self.size = 0
-        self._pages: mmap.mmap | None = None
+        self._pages: Any = None
         if size:
             self.see(size)
 
@@ -55,8 +61,12 @@ class Slab:
     def see(self, size: int) -> None:
         """Map that many bytes, which are there."""
         if size != self.size:
-            self._pages = mmap.mmap(self.descriptor, size, flags=mmap.MAP_SHARED)
+            self._pages = map_shared(self.descriptor, size)
             self.size = size
+
+    def lease(self) -> Lease:
+        """All of it, as the root of views whose death can be noticed."""
+        return Lease(self.size, np.uint8, self._whole())
 
     def bytes(self) -> NDArray[np.uint8]:
         """What follows the head."""
@@ -64,9 +74,9 @@ class Slab:
 
     def progress(self) -> memoryview:
         """The head, as numbers: the first is the row that a worker is at."""
-        return memoryview(self._whole())[:HEAD].cast("q")
+        return np.frombuffer(self._whole(), np.uint8, HEAD).data.cast("q")
 
-    def _whole(self) -> mmap.mmap:
+    def _whole(self) -> Any:
         assert self._pages is not None, "a slab that is closed"
         return self._pages
 
@@ -76,6 +86,12 @@ class Slab:
         if self.descriptor >= 0:
             os.close(self.descriptor)
             self.descriptor = -1
+
+    def discard(self) -> None:
+        """Give it back with its memory, whoever has it mapped: nobody looks at it any more."""
+        if self.descriptor >= 0:
+            os.ftruncate(self.descriptor, 0)
+        self.close()
 
 
 def slab_bytes(size: int) -> int:
@@ -126,8 +142,10 @@ class Laying:
         """Copy the buffers there."""
         raw = slab.bytes()
         for offset, array in self._placed:
-            if array.nbytes:
-                place = raw[offset : offset + array.nbytes]
+            place = raw[offset : offset + array.nbytes]
+            if 0 < array.nbytes <= AT_ONCE and array.flags.c_contiguous:
+                place.data[:] = array.reshape(-1).view(np.uint8).data
+            elif array.nbytes:
                 place.view(array.dtype).reshape(array.shape)[...] = array
 
 

@@ -90,8 +90,8 @@ class Functions:
         self, server: Server, stop: Stop, born: Callable[[Link], None], dead: Callable[[Link], None]
     ) -> Link:
         server.load(self._modules, stop)
-        self.near = True
         link = Link(server.fork(stop))
+        self.near = True
         born(link)
         try:
             for _ in range(_MODULES):

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 _HEAD = struct.Struct("=IB")
 """Before each message: its length, and how many descriptors come with it."""
+_ONE_GO = 64 << 10
 
 
 class How(NamedTuple):
@@ -60,10 +61,32 @@ def receive(link: socket.socket) -> tuple[Any, list[int]]:
         raise Hangup(str(error)) from None
 
 
+def answer(link: socket.socket) -> Any:
+    """The next message, which comes alone and without descriptors; `Hangup` at the end.
+
+    In one call, if it is small: among many threads, each costs a wait for Python's lock. `BlockingIOError` if
+    nothing has come for as long as the socket waits.
+    """
+    try:
+        got = link.recv(_ONE_GO)
+        if not got:
+            raise Hangup("closed")
+        got += _rest(link, _HEAD.size - len(got))
+        length, _ = _HEAD.unpack_from(got)
+        return pickle.loads(got[_HEAD.size :] + _rest(link, length + _HEAD.size - len(got)))
+    except BlockingIOError:
+        raise
+    except OSError as error:
+        raise Hangup(str(error)) from None
+
+
 def _rest(link: socket.socket, length: int) -> bytes:
     got = bytearray()
     while len(got) < length:
-        more = link.recv(min(length - len(got), 1 << 20))
+        try:
+            more = link.recv(min(length - len(got), 1 << 20))
+        except BlockingIOError:  # the rest of a message comes when its sender can go on
+            continue
         if not more:
             raise Hangup("closed in the middle of a message")
         got += more

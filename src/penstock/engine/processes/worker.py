@@ -61,6 +61,8 @@ class _Worker:
         self._errors: dict[str, Any] = {}
         self._given: Slab | None = None
         self._made: Slab | None = None
+        self._for_results: dict[int, Slab] = {}
+        """All slabs for results, by their numbers: `_made` is the one of this call."""
         self._slab_is_free = False
         """Whether nothing has been made in the slab for results, in this call."""
         self._copies = False
@@ -97,27 +99,35 @@ class _Worker:
         finally:
             os.close(descriptors[0])
 
-    def slabs(self, given: int, made: int, descriptors: list[int]) -> None:
-        """Use these slabs from now on."""
-        for slab in (self._given, self._made):
-            if slab is not None:
-                slab.close()
-        self._given, self._made = Slab(descriptors[0], given), Slab(descriptors[1], made)
+    def given(self, size: int, descriptors: list[int]) -> None:
+        """Read rows from this slab from now on."""
+        if self._given is not None:
+            self._given.close()
+        self._given = Slab(descriptors[0], size)
+
+    def made(self, number: int, size: int, descriptors: list[int]) -> None:
+        """Results may be laid into this slab."""
+        self._for_results[number] = Slab(descriptors[0], size)
 
     def call(
         self,
         laid: Laid,
         how: How,
         structure: Any,
-        sizes: tuple[int, int],
+        given: int,
+        made_in: tuple[int, int],
+        dropped: tuple[int, ...],
         descriptors: list[int],
     ) -> None:
-        """Call the functions with the rows in one slab, and lay the results into the other."""
-        assert self._rows is not None and self._given is not None and self._made is not None, descriptors
+        """Call the functions with the rows in one slab, and lay the results into another."""
+        for number in dropped:
+            self._for_results.pop(number).close()
+        self._made = self._for_results[made_in[0]]
+        assert self._rows is not None and self._given is not None, descriptors
         if structure is not None:
             self._rows.structure = LEAF if structure.is_leaf else structure
-        self._given.see(sizes[0])
-        self._made.see(sizes[1])
+        self._given.see(given)
+        self._made.see(made_in[1])
         mark = self._made.progress()
         over_block = None if how.row_by_row else self._over_block
         mark[0] = 0 if over_block is None else NO_ROW
