@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 
+WARM = 4.0
+"""Seconds at the beginning that do not count: kernels are loaded, workers start, what is tuned is tuned."""
 SECONDS = 4.0
 REPEATS = 2
 
@@ -62,7 +64,7 @@ def child(name: str) -> None:
     ds, most = WORKS[name](cores)
     with ds.iterate() as it:
         began = time.perf_counter()
-        while time.perf_counter() - began < 2:  # workers start, and what is tuned is tuned
+        while time.perf_counter() - began < WARM:
             next(it)
         began, count = time.perf_counter(), 0
         while time.perf_counter() - began < SECONDS and count < 20 * most:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.blocks.columns import Column, DenseColumn, Index
-from penstock.blocks.placed import Held, publishing
+from penstock.blocks.placed import Held, PlacedStrings, publishing
 from penstock.kernels.spans import Empty, move_places
 
 
@@ -139,3 +139,8 @@ def row_places(column: Column) -> tuple[Index, Held] | None:
     if not array.flags.c_contiguous:
         return None
     return array.ctypes.data + np.arange(len(array)) * array[:1].nbytes, (array,)
+
+
+def is_placed(column: Column) -> bool:
+    """Whether its rows are still where they were read to."""
+    return isinstance(column, PlacedRows | PlacedStrings) and column.waits

@@ -235,10 +235,10 @@ class Depth:
     """How many blocks to keep ready: twice as many once all that were ready have been used up at once.
 
     Only what has been full can be too small: where it never fills, more of it would help nobody. Where the
-    loop waits as much with twice as many, there are half of them again, and it is not tried for a second, then
-    for two: of much that lies ready nothing is in the cache when its turn comes. Half as many are enough too once
-    it has been full for long while the loop hardly waited; for twice as long after each time that this was
-    wrong. The budget decides how many of them there really are.
+    loop waits as much with twice as many, there are half of them again, and it is not tried for a second,
+    then for two: of much that lies ready nothing is in the cache when its turn comes. Half as many are enough
+    too once it has been full for long while the loop hardly waited; for twice as long after each time that
+    this was wrong. The budget decides how many of them there really are.
     """
 
     def __init__(self, turn: Turn, meter: Meter, start: int) -> None:
@@ -258,6 +258,7 @@ class Depth:
     def full(self) -> None:
         """As many are ready as there may be."""
         self._was_full = True
+        self._let_others_try()
         if self._turn.waits < HARDLY and self.blocks > self._least:
             self._quiet += 1
             if self._quiet >= self._patience:
@@ -267,6 +268,7 @@ class Depth:
 
     def empty(self, most: int) -> None:
         """Somebody waits for the next one, and there is none; `most` is how many the budget has room for."""
+        self._let_others_try()
         if not self._was_full or self._turn.waits < HARDLY or self._turn.looks < self._next:
             return
         self._was_full, self._quiet = False, 0
@@ -276,13 +278,17 @@ class Depth:
             self._next = self._turn.looks + self._pause
             self._pause *= 2
             self._say("twice as many gained nothing")
-        elif 2 * self.blocks <= most:
+        elif 2 * self.blocks <= most and self._turn.take(self):
             self._before, self._next = self._turn.waits, self._turn.looks + LOOKS
             self._patience *= 2
             self.blocks *= 2
             self._times += 1
             often = "once" if self._times == 1 else f"{self._times} times"
             self._say(f"all that were ready have been used up {often}")
+
+    def _let_others_try(self) -> None:
+        if self._turn.looks >= self._next:  # it has been measured what came of it
+            self._turn.give(self)
 
     def _say(self, why: str) -> None:
         self._meter.chosen["blocks ready"] = Chosen("blocks ready", self.blocks, why)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from penstock.blocks.block import Block
 from penstock.blocks.columns import DenseColumn
+from penstock.blocks.placed_rows import is_placed
 from penstock.blocks.spec import Spec
 from penstock.blocks.structure import LEAF
 from penstock.errors import ArgumentError, ElementError
@@ -25,6 +26,9 @@ from penstock.options import parse_bytes
 
 Index = NDArray[np.int64]
 
+AT_ONCE = 4
+"""Of rows that are still where they were read to, so many times as are needed are asked for, up to a block:
+what is made of them may be larger than they are, and then few of them are needed at a time."""
 FIRST, AHEAD = 1 << 12, 1 << 13
 """Row numbers are put in order so many at a time, at first and at most: a number is cheap, a call is not."""
 NUMBER_BYTES = 64
@@ -124,13 +128,16 @@ class RunningShuffle(Running):
             op.rows,
             op.bytes,
             SlotStore(context.account, context.scratch, context.empty, context.note, context.both),
-            self._pull,
+            self._next,
             context.rows_for,
             numbered=op.numbered,
             room=self._room,
             fits=self._fits,
         )
         self._largest = 0
+        self._whole = 0  # the rows of a block that may be asked for before they are needed
+        self._steady = 0  # how many were needed last time
+        self._coming: Block | None = None
 
     def _room(self, size: int) -> bool:
         granted = self._context.account.request(size)
@@ -148,6 +155,22 @@ class RunningShuffle(Running):
             self._largest = block.nbytes
             one = -(-block.nbytes // block.rows)
             self._context.account.expect(2 * max(one, self._context.block_bytes))
+        return block
+
+    def _next(self, rows: int) -> Block | None:
+        block, self._coming = self._coming, None
+        if block is None:
+            # Who completes a batch needs fewer, and none beyond it: the next one is to begin with a block.
+            most = self._whole if rows == self._steady else rows
+            block = self._pull(max(rows, min(AT_ONCE * rows, most)))
+            if block is None:
+                return None
+            placed = any(map(is_placed, block.columns))
+            self._whole = self._context.rows_for(block.nbytes // block.rows) if placed else 0
+        self._steady = rows
+        if block.rows > rows:
+            self._coming = block.slice(rows, block.rows)
+            block = block.slice(0, rows)
         return block
 
     def pull(self, rows: int) -> Block | None:
@@ -184,6 +207,7 @@ class RunningShuffle(Running):
             rows = min(2 * rows, self._context.rows_for(block.nbytes // block.rows))
 
     def close(self) -> None:
+        self._coming = None
         self._reservoir.close()
         known, self._known = self._known, 0
         self._context.account.release(known)
