@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import gc
+import sys
+from types import ModuleType
 from weakref import ref
 
 import pytest
 
-from penstock.doctor.census import YOUNG, Census
+from penstock.doctor.census import IMPORTED, YOUNG, Census
 
 
 class Part:
@@ -118,3 +120,28 @@ def test_given_few_objects_at_first_then_garbage_among_them_is_collected_at_once
     census.begin()
     census.end()
     assert gone() is None
+
+
+def test_given_a_library_that_comes_at_a_step_then_what_it_brings_is_set_aside_and_counted_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shown: list[int] = []
+    census = Census(lambda objects, types: shown.append(sum(type(one) is Part for one in objects)))
+    kept = [Part() for _ in range(3)]
+    census.begin()
+    try:
+        kept += [Part() for _ in range(4)]
+        for number in range(IMPORTED + 1):
+            monkeypatch.setitem(sys.modules, f"brought_{number}", ModuleType(f"brought_{number}"))
+        census.due()
+        look = census.look()
+        assert look.types[NAME] == 7
+        assert not any(type(one) is Part for one in look.objects)
+        assert census.anew > 0
+        assert shown[-1] == 4
+        kept += [Part() for _ in range(5)]
+        census.due()
+        assert census.look().types[NAME] == 12
+        assert census.anew == 0
+    finally:
+        census.end()

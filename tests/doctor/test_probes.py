@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
 from penstock.doctor.book import Book
 from penstock.doctor.paths import Paths
 from penstock.doctor.places import Places
-from penstock.doctor.probes import Evidence, least_of, rising
+from penstock.doctor.probes import Evidence, Kept, least_of, rising
 from penstock.doctor.signals import Look
+from penstock.doctor.source import growing_lines
 
 
 class Part:
@@ -36,6 +38,8 @@ def grown(name: str, each: int) -> Book:
         ("train.Part", 1, True),
         ("builtins.list", 1, False),
         ("collections.deque", 1, False),
+        ("weakref.ReferenceType", 1, False),
+        ("weakref.finalize._Info", 1, True),
         ("builtins.list", 50, True),
         ("penstock.doctor.places.Place", 50, False),
     ],
@@ -62,3 +66,19 @@ def test_when_it_is_asked_who_keeps_them_then_it_is_said_whether_all_was_thawed(
     assert list(evidence.types) == [f"type {NAME}"] * grows
     assert not evidence.question(book, look, [], thaw=True)  # it is known by now
     assert sys.getrefcount(kept[-1]) <= 4
+
+
+def test_given_the_chain_of_an_object_then_those_on_the_way_to_it_are_kept_by_the_same() -> None:
+    places = Places(__file__)
+    evidence = Evidence(places, Paths(places, Book()))
+    evidence.types["type logging.Style"] = Kept("python-objects", ("`log`", "Handler", "Formatter", "Style"))
+    assert evidence.within("type logging.Handler") == ("`log`", "Handler")
+    assert evidence.within("type logging.Filter") == ()
+
+
+def test_given_setattr_then_it_makes_the_object_longer(tmp_path: Path) -> None:
+    file = tmp_path / "train.py"
+    file.write_text("def log(self, name, value):\n    setattr(self.run, name, value)\n")
+    places = Places(str(file))
+    assert [place.line for place in growing_lines(places, str(file), "run")] == [2]
+    assert growing_lines(places, str(file), "value") == []

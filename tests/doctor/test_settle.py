@@ -98,3 +98,17 @@ def test_given_a_registry_of_a_framework_then_a_container_without_a_line_is_left
     functions = finding("tf-retracing", 2, 8.0, line=4)
     nowhere = finding("growing-container", 3, 1.3, exact=True)
     assert kinds(settle([functions, nowhere])) == [("tf-retracing", 4)]
+
+
+def test_given_containers_that_one_line_makes_longer_then_the_bytes_of_all_explain_the_memory() -> None:
+    lists = [finding("growing-container", 3, 3.0, line=14, exact=True, bytes_each=1e3) for _ in range(10)]
+    memory = finding("native-memory", 5, 1e4, line=25, bytes_each=1e4)
+    assert kinds(settle([*lists, memory])) == [("growing-container", 14)]
+    assert len(settle([lists[0], memory])) == 2  # of one alone it is too much
+
+
+def test_given_objects_one_inside_of_the_other_then_the_outermost_is_told_and_no_plain_one() -> None:
+    lists = finding("python-objects", 4, 3.0, line=16, key="type builtins.list")
+    inner = finding("python-objects", 4, 1.0, line=14, key="type logging.Formatter", chain=("a", "b", "c"))
+    outer = finding("python-objects", 4, 1.0, line=13, key="type logging.Handler", chain=("a", "b"))
+    assert kinds(settle([lists, inner, outer])) == [("python-objects", 13)]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from penstock.doctor.paths import _bytes_each
-from penstock.doctor.sizes import VIEW, array_bytes
+from penstock.doctor.sizes import ATTRIBUTES, MANY, VIEW, array_bytes, deep_bytes, length_of
 
 
 def test_given_views_of_one_array_then_each_costs_no_more_than_a_view() -> None:
@@ -73,3 +73,26 @@ class Task:
 )
 def test_given_calls_to_come_then_what_they_are_bound_to_counts(made: Callable[[], object]) -> None:
     assert 80_000 <= _bytes_each([made() for _ in range(20)]) < 90_000
+
+
+class Run:
+    """Something with attributes."""
+
+
+def test_given_an_object_with_many_attributes_then_it_is_a_container_of_them() -> None:
+    run = Run()
+    assert length_of(run) is None
+    for number in range(MANY + 10):
+        setattr(run, f"grad_{number}", np.zeros(1000))
+    assert length_of(run) == MANY + 10
+    assert 8_000 <= _bytes_each(run) <= 9_000
+    assert length_of(Run) is None
+
+
+def test_given_an_object_whose_last_attribute_is_the_large_one_then_it_counts() -> None:
+    run = Run()
+    for number in range(ATTRIBUTES - 1):
+        setattr(run, f"flag_{number}", None)
+    small = deep_bytes(run)
+    run.state = np.zeros(100_000)  # type: ignore[attr-defined]
+    assert deep_bytes(run) >= small + 800_000

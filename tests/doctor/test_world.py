@@ -7,7 +7,7 @@ import json
 import sys
 from collections import Counter
 from functools import partial
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
@@ -65,3 +65,10 @@ def test_given_a_call_that_is_bound_to_a_list_then_the_list_is_met() -> None:
     inner = ["of a partial"]
     bound = [thing for _, thing in world().members(partial(print, inner))]
     assert any(inner is one for thing in bound if isinstance(thing, tuple) for one in thing)
+
+
+def test_given_an_object_of_the_users_deep_inside_of_a_librarys_then_its_attributes_are_met() -> None:
+    model = SimpleNamespace(a=SimpleNamespace(a=SimpleNamespace(a=SimpleNamespace(layer=Callback()))))
+    wanted = id(model.a.a.a.layer.seen)  # no name leads to it but that of the model
+    met = [node for node in world().walk(10**6) if id(node.thing) == wanted]
+    assert [node.path() for node in met] == ["model.a.a.a.layer.seen"]

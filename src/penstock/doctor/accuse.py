@@ -19,6 +19,8 @@ from penstock.memory.sizes import show_bytes
 
 EXACT, LARGE = ("ndarray", "bytes", "bytearray", "str", "float", "int"), 65536
 """Members whose bytes are known, as those of large ones are; of others they are a guess."""
+MAPPED = ("memmap", "mmap")
+"""Members that each have a descriptor of their own: one leak, not two."""
 PAIRED = 0.05
 NEED_A_LINE = ("process.segments",)
 """What other processes make grow too: it counts where a line of the script was seen to do it."""
@@ -55,7 +57,7 @@ def accuse(watching: Watching, one: Candidate) -> Finding:
 def _of_path(watching: Watching, one: Candidate, found: Described, finding: Finding) -> None:
     places, name = watching.places, name_in(found.labels)
     finding.bytes_each = one.growth.slope * found.each
-    large = found.each >= LARGE and not found.made_up
+    large = found.each >= LARGE and not found.made_up and found.member not in MAPPED
     finding.exact = found.buffer or found.member in EXACT or large
     finding.inside = found.inside
     finding.bound = bound_at(places, found.file, name)
@@ -139,6 +141,8 @@ def _of_type(watching: Watching, one: Candidate, finding: Finding) -> None:
     if known is not None:
         finding.chain = known.chain
         finding.remedy = remedies()[known.kind]
+    else:
+        finding.chain = evidence.within(one.key)
     if not gc.isenabled() and not finding.chain:
         finding.remedy = remedies()["cycles"]
     finding.place = most(evidence.sites(one.key)) or most(evidence.sites(finding.remedy.kind))

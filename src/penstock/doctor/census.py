@@ -7,6 +7,7 @@ collected at every sample. From time to time everything is counted anew.
 from __future__ import annotations
 
 import gc
+import sys
 from collections import Counter
 from collections.abc import Callable
 from time import perf_counter, thread_time
@@ -21,6 +22,8 @@ MANY, LATER = 100_000, 60.0
 that takes have gone: a library has that many, and the script may be short."""
 COLLECTED = 4.0
 """About how many times longer it takes to count everything if garbage is collected first."""
+IMPORTED = 50
+"""So many modules that come at once are a library, which is set aside too: some come at the first step."""
 DEAR, EVERY = 0.01, 3
 """Where a full collection takes that many seconds, it is done at every so many samples only."""
 
@@ -41,6 +44,7 @@ class Census:
         self._looks = 0
         self._took = 0.0
         self._asked = 0
+        self._modules = 0
         self.anew = 0.0
         """What it took to count everything anew in the last look: it keeps to a pace of its own."""
 
@@ -61,6 +65,7 @@ class Census:
         del objects
         gc.freeze()
         self._frozen = True
+        self._modules = len(sys.modules)
         self.anew = thread_time() - began
         self.cost = self.anew * (COLLECTED if self._light else 1.0)
         self._paid = 0.0
@@ -86,6 +91,8 @@ class Census:
             self._paid += self._took
 
     def _look(self) -> Look:
+        if self._frozen and len(sys.modules) > self._modules + IMPORTED:
+            self._imported()
         if gc.isenabled():  # where the user has switched it off, garbage is theirs to see
             self._collect()
         objects = gc.get_objects()
@@ -97,6 +104,18 @@ class Census:
         types = by_type(objects)
         types.update(self._base)
         return Look(objects, types)
+
+    def _imported(self) -> None:
+        """Set aside what has come with a library, uncollected: it would take long at every look."""
+        began = thread_time()
+        objects = gc.get_objects()
+        self._base.update(by_type(objects))
+        if self._meet is not None:
+            self._meet(objects, self._base)
+        del objects
+        gc.freeze()
+        self._modules = len(sys.modules)
+        self.anew = thread_time() - began
 
     def _collect(self) -> None:
         """All generations, but only now and then where that takes long."""

@@ -17,6 +17,8 @@ FEWEST = 12
 """With fewer moments in a loop nothing is said."""
 EXPLAINED = 0.35
 """A finding that explains this part of the bytes that grow explains them all: sizes are estimates."""
+DEEPEST = 99
+"""Of objects of which nobody knows who keeps them."""
 MANY = 10.0
 """So many objects may be inside of one member of a container."""
 FIRST = ("shared-memory", "threads", "child-processes", "keras-models")
@@ -106,9 +108,13 @@ def _with_line(findings: list[Finding]) -> list[Finding]:
 def settle(findings: list[Finding], bounded: Sequence[Finding] = ()) -> list[Finding]:
     """One finding a leak: what a more telling one explains is left out, and what fills a bound."""
     kept: list[Finding] = []
+    also: list[Finding] = []
     for one in sorted(findings, key=_order):
-        if not any(_explains(other, one, [*kept, *bounded]) for other in kept) and not _fills(one, bounded):
+        known = [*kept, *also, *bounded]
+        if not any(_explains(other, one, known) for other in kept) and not _fills(one, bounded):
             kept.append(one)
+        elif one.tier == 3 and one.exact and one.place in {other.place for other in kept if other.tier == 3}:
+            also.append(one)  # such as the lists of all classes, which one line makes longer
     return kept
 
 
@@ -126,10 +132,11 @@ def _accounts(others: Sequence[Finding], one: Finding) -> bool:
     return sum(known) >= EXPLAINED * slope
 
 
-def _order(one: Finding) -> tuple[int, bool, bool, bool, float]:
-    """The most telling first; of memory, the heap says more than its pages."""
-    last = one.key == "memory.anonymous"
-    return one.tier, one.kind not in FIRST, last, one.inside, -(one.bytes_each or 0.0)
+def _order(one: Finding) -> tuple[int, bool, bool, bool, int, float]:
+    """The most telling first: of memory, the heap and not its pages; of objects, what has the others."""
+    last = one.key == "memory.anonymous" or one.key.startswith("type builtins.")
+    depth = len(one.chain) if one.tier == 4 and one.chain else DEEPEST
+    return one.tier, one.kind not in FIRST, last, one.inside, depth, -(one.bytes_each or 0.0)
 
 
 def _explains(other: Finding, one: Finding, kept: list[Finding]) -> bool:

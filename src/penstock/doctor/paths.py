@@ -14,7 +14,7 @@ from typing import Any
 from penstock.doctor.book import Book
 from penstock.doctor.places import Places
 from penstock.doctor.signals import kept_kind
-from penstock.doctor.sizes import array_bytes, bounded, buffer_of, deep_bytes, length_of
+from penstock.doctor.sizes import array_bytes, bounded, buffer_of, deep_bytes, length_of, many_attributes
 from penstock.doctor.walk import Node, World
 
 SMALLEST = 256
@@ -108,7 +108,7 @@ class Paths:
             type(thing).__name__,
             length_of(thing) is None,
             bounded(thing),
-            node.foreign > 0,
+            node.foreign > 0 and not (node.above and self.world.of_user(type(node.above.thing))),
             tuple(owners[::-1]),
             made_line,
         )
@@ -184,6 +184,8 @@ def newest(thing: object) -> object:
             return thing[next(reversed(thing))]
         if isinstance(thing, set | frozenset):
             return next(iter(thing))
+        if named := many_attributes(thing):
+            return newest(named)
     except (LookupError, StopIteration, RuntimeError):
         pass
     return None
@@ -222,6 +224,8 @@ def _bytes_each(thing: object) -> float:
                 one for one in get_referents(thing) if type(one) is dict and len(one) == length_of(thing)
             ]
             return _bytes_each(inside[0]) if inside else 500.0
+        elif named := many_attributes(thing):
+            return _bytes_each(named)
     except (LookupError, RuntimeError, TypeError):
         return extra
     seen: set[int] = set()

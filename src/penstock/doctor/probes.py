@@ -28,7 +28,7 @@ LONG = 0.4
 ALWAYS = ("memory.heap", "memory.anonymous")
 LEAST = {"length": 4.0, "buffer": 1024.0, "type": 20.0}
 """What must come on top for a container, a buffer or a type to be asked after."""
-PLAIN, LEAST_PLAIN = ("builtins.", "collections.", "weakref."), 1000.0
+PLAIN, LEAST_PLAIN = ("builtins.", "collections.", "weakref.ReferenceType", "weakref.KeyedRef"), 1000.0
 """Of lists, dicts and tuples there are many, and some of them are the doctor's own."""
 
 
@@ -161,6 +161,12 @@ class Evidence:
             for place, gained in one.items():
                 total.setdefault(place, []).extend(gained)
         return total
+
+    def within(self, key: str) -> tuple[str, ...]:
+        """Who keeps a type of which it was not asked, by the chain of what is inside of it."""
+        name = key.rpartition(".")[2]
+        chains = [known.chain for known in self.types.values() if name in known.chain]
+        return chains[0][: chains[0].index(name) + 1] if chains else ()
 
     def sites(self, kind: str) -> Counter[Place]:
         """The lines that have made things of a kind."""

@@ -20,7 +20,10 @@ ELSEWHERE = (type, ModuleType, CodeType, FrameType, dict)
 VIEW = 100
 """About the bytes of an array without those of its items."""
 DEEP = 4
-SAMPLED = 8
+SAMPLED, ATTRIBUTES = 8, 64
+"""So many members are looked at, and so many attributes: those are unlike one another."""
+MANY = 40
+"""An object with more attributes than that is a container of them."""
 
 
 def length_of(thing: object) -> int | None:
@@ -29,7 +32,16 @@ def length_of(thing: object) -> int | None:
         return len(thing)
     if isinstance(thing, _lru_cache_wrapper):
         return int(thing.cache_info().currsize)
-    return None
+    named = many_attributes(thing)
+    return None if named is None else len(named)
+
+
+def many_attributes(thing: object) -> dict[str, Any] | None:
+    """The attributes of an object that has many: it is a container, which `setattr` makes longer."""
+    inside = getattr(thing, "__dict__", None)
+    if type(inside) is not dict or len(inside) <= MANY or isinstance(thing, ELSEWHERE):
+        return None
+    return inside
 
 
 def bounded(thing: object) -> bool:
@@ -124,7 +136,7 @@ def deep_bytes(thing: object, depth: int = DEEP, seen: set[int] | None = None) -
     else:
         inside = getattr(thing, "__dict__", None)
         if isinstance(inside, dict) and inside:
-            count, members = len(inside), list(inside.values())[:SAMPLED]
+            count, members = len(inside), list(inside.values())[:ATTRIBUTES]
             size += sys.getsizeof(inside)
         elif is_tracked(thing):  # a generator, a task, a cell: what it refers to, but not where it was made
             members = [one for one in get_referents(thing) if not isinstance(one, ELSEWHERE)][:SAMPLED]

@@ -79,7 +79,10 @@ def growing_lines(places: Places, file: str, name: str) -> list[Place]:
 
 def _growing(tree: ast.Module, name: str) -> Iterator[int]:
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args:
+            if node.func.id == "setattr" and name in _names(node.args[0]):
+                yield node.lineno
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             if node.func.attr in GROWS and name in _names(node.func.value):
                 yield node.lineno
         elif isinstance(node, ast.AugAssign) and name in _names(node.target):

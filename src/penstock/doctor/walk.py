@@ -35,6 +35,8 @@ FOREIGN = 4
 FEW = 40
 """Of a container with more than so many members, the first and the last few are looked at."""
 ENDS = 3
+ATTRIBUTES = 200
+"""So many attributes of one object are looked at."""
 SCALARS = (int, float, bool, complex, type(None), range, slice, type(Ellipsis), type(NotImplemented))
 CLOSED = frozenset[type]((*SCALARS, ModuleType, CodeType, FrameType, BuiltinFunctionType))
 """What is not looked into."""
@@ -180,7 +182,8 @@ class World:
             seen.add(id(node.thing))
             left -= 1
             yield node
-            if node.depth < DEEPEST and node.foreign < FOREIGN:
+            mine = self.of_user(type(node.thing))  # such as a layer inside of a library's model
+            if node.depth < DEEPEST and (mine or node.foreign < FOREIGN):
                 queue.extend(self._below(node, seen))
 
     def _below(self, node: Node, seen: set[int]) -> Iterator[Node]:
@@ -296,7 +299,7 @@ def _of_function(thing: FunctionType) -> Iterator[tuple[str, object]]:
 def _of_attributes(thing: object) -> Iterator[tuple[str, object]]:
     inside = getattr(thing, "__dict__", None)
     if isinstance(inside, dict):
-        yield from ((f".{name}", value) for name, value in list(inside.items()))
+        yield from ((f".{name}", value) for name, value in list(islice(inside.items(), ATTRIBUTES)))
     slots = _slots(cast(Any, type(thing)))
     for name in slots:
         yield f".{name}", getattr(thing, name, None)

@@ -41,7 +41,7 @@ REMEDIES = [
         fix="Register it once, or remove it when done.",
         sample="handle = layer.register_forward_hook(hook)  # once\n...\nhandle.remove()",
         bad="for step in range(steps):\n    layer.register_forward_hook(hook)",
-        seen="The tables of hooks on modules that a name of yours leads to.",
+        seen="The tables of hooks on modules that a name of yours leads to, and the hooks on parameters.",
         other="A hook that is removed in the same step is no finding.",
     ),
     Remedy(

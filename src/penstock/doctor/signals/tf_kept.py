@@ -10,7 +10,7 @@ DATASETS = "tensorflow.python.data.ops.dataset_ops"
 ITERATORS = "tensorflow.python.data.ops.iterator_ops"
 TAPES = "tensorflow.python.eager.backprop"
 MADE = {
-    "tf-variables": (VARIABLES, "BaseResourceVariable"),
+    "tf-variables": (VARIABLES, "ResourceVariable"),  # what `assign` gives back is none of these
     "tf-datasets": (DATASETS, "DatasetV2"),
 }
 KINDS = (

@@ -2,14 +2,48 @@
 
 from __future__ import annotations
 
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from weakref import WeakSet
+
+from penstock.doctor.signals import Look, Signal
+
 HOOKS = (
     "_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks", "_state_dict_hooks",
     "_load_state_dict_pre_hooks", "_optimizer_step_pre_hooks", "_optimizer_step_post_hooks",
     "_forward_hooks_with_kwargs", "_forward_hooks_always_called", "_state_dict_pre_hooks",
 )  # fmt: skip
+OF_TENSORS = ("_backward_hooks", "_post_accumulate_grad_hooks")
+MOST = 300
+"""So many parameters are looked at."""
+
+_PARAMETERS: WeakSet[object] = WeakSet()
 
 
 def kept(thing: object, where: str) -> str | None:
     """A hook, known by what it is kept in."""
     del thing
     return "torch-hooks" if where.removeprefix(".") in HOOKS else None
+
+
+def meet(objects: Sequence[object], types: Counter[str]) -> None:
+    """Take note of the parameters that there are."""
+    parameter = getattr(sys.modules.get("torch.nn"), "Parameter", None)
+    if parameter is None or not types["torch.nn.parameter.Parameter"]:
+        return
+    for one in objects:
+        if len(_PARAMETERS) >= MOST:
+            break
+        if type(one) is parameter:
+            _PARAMETERS.add(one)
+
+
+def of_parameters(_: Look) -> float | None:
+    """How many hooks the parameters have, which no name leads to."""
+    return float(sum(len(getattr(one, name, None) or ()) for one in _PARAMETERS for name in OF_TENSORS))
+
+
+SIGNALS = [
+    Signal("torch.hooks", "torch-hooks", "hooks", 20, of_parameters, needs="torch.nn", quick=True),
+]

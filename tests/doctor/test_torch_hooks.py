@@ -1,0 +1,31 @@
+"""Hooks that are registered on parameters."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import torch
+
+from penstock.doctor.signals import Look
+from penstock.doctor.signals.torch_hooks import meet, of_parameters
+
+
+def test_given_hooks_on_parameters_then_they_are_counted_and_those_removed_are_not() -> None:
+    layer = torch.nn.Linear(2, 2)
+    meet(list(layer.parameters()), Counter({"torch.nn.parameter.Parameter": 2}))
+    before = of_parameters(Look())
+    assert before is not None
+    handles = [one.register_hook(lambda grad: grad) for one in layer.parameters() for _ in range(3)]
+    handles.append(layer.weight.register_post_accumulate_grad_hook(lambda tensor: None))
+    assert of_parameters(Look()) == before + 7
+    for handle in handles:
+        handle.remove()
+    assert of_parameters(Look()) == before
+    del layer, handles
+
+
+def test_given_no_parameters_then_there_is_nothing_to_count() -> None:
+    tensors: list[object] = [torch.zeros(2)]
+    before = of_parameters(Look())
+    meet(tensors, Counter())
+    assert of_parameters(Look()) == before
