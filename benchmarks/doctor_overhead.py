@@ -4,7 +4,8 @@ Each loop runs in a process of its own, with and without a watch, in turn. Count
 process a step: it hangs less on what else the machine does. The first seconds, in which the doctor looks more
 often, are given apart. What comes then is cut into slices of a second, of which the quicker half counts: a
 machine is slow at times, and each slice has its samples. Of the processes the best with a watch is set
-against the best without: from one process to the next the same loop differs by a fifth.
+against the best without: from one process to the next the same loop differs by a fifth. The last column is
+what the doctor itself spends, counted in the watched process: it hangs on nothing else.
 """
 
 from __future__ import annotations
@@ -14,8 +15,11 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
-from statistics import mean
-from time import process_time
+from statistics import mean, median
+from time import process_time, thread_time
+from types import FrameType
+
+from penstock.doctor.watching import Watching
 
 FIRST = 6.0
 """CPU seconds that are counted apart."""
@@ -74,16 +78,38 @@ def keras_loop() -> Callable[[], None]:
 LOOPS = {"numpy": numpy_loop, "torch": torch_loop, "keras": keras_loop}
 
 
-def timed(name: str, watched: bool) -> tuple[float, float]:
-    """CPU microseconds a step, in the first seconds and then."""
+def timed(name: str, watched: bool) -> tuple[float, float, float]:
+    """CPU microseconds a step, in the first seconds and then; and the doctor's own share of the latter."""
     import penstock as ps
 
-    step = LOOPS[name]()
+    step, own = LOOPS[name](), Own()
     step()
     with ps.doctor.watch() if watched else nullcontext():
         first = spent(step, FIRST)
+        before = own.seconds
         then = sorted(spent(step, SLICE) for _ in range(SLICES))
-    return first, mean(then[: SLICES // 2])
+    return first, mean(then[: SLICES // 2]), (own.seconds - before) / (SLICE * SLICES)
+
+
+class Own:
+    """Counts the CPU seconds that go into samples, and into following lines."""
+
+    def __init__(self) -> None:
+        self._samples = self._lines = 0.0
+        sample = Watching.sample
+
+        def counted(watching: Watching, frame: FrameType | None) -> None:
+            began = thread_time()
+            sample(watching, frame)
+            self._samples += thread_time() - began
+            self._lines = watching.pace.on_lines
+
+        Watching.sample = counted  # type: ignore[method-assign]
+
+    @property
+    def seconds(self) -> float:
+        """Up to now."""
+        return self._samples + self._lines
 
 
 def spent(step: Callable[[], None], span: float) -> float:
@@ -111,8 +137,8 @@ def main(arguments: list[str]) -> None:
     if arguments[:1] == ["--child"]:  # one process of a pair
         print(json.dumps(timed(arguments[1], arguments[2] == "watched")))
         return
-    print("| loop | a step | the first seconds | then |")
-    print("|---|---|---|---|")
+    print("| loop | a step | the first seconds | then | of it the doctor's own |")
+    print("|---|---|---|---|---|")
     for name in arguments or LOOPS:
         measured = list(pairs(name))
         early, then = (
@@ -120,7 +146,8 @@ def main(arguments: list[str]) -> None:
             for part in (0, 1)
         )
         plain = min(without[1] for without, _ in measured)
-        print(f"| {name} | {plain:,.0f} us | {early:+.1%} | {then:+.1%} |", flush=True)
+        own = median(watched[2] for _, watched in measured)
+        print(f"| {name} | {plain:,.0f} us | {early:+.1%} | {then:+.1%} | {own:.1%} |", flush=True)
 
 
 if __name__ == "__main__":

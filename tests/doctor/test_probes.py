@@ -39,6 +39,7 @@ def grown(name: str, each: int) -> Book:
         ("builtins.list", 1, False),
         ("collections.deque", 1, False),
         ("weakref.ReferenceType", 1, False),
+        ("array.array", 1, False),
         ("weakref.finalize._Info", 1, True),
         ("builtins.list", 50, True),
         ("penstock.doctor.places.Place", 50, False),

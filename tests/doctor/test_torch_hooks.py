@@ -7,7 +7,7 @@ from collections import Counter
 import torch
 
 from penstock.doctor.signals import Look
-from penstock.doctor.signals.torch_hooks import meet, of_parameters
+from penstock.doctor.signals.torch_hooks import MOST, meet, of_parameters
 
 
 def test_given_hooks_on_parameters_then_they_are_counted_and_those_removed_are_not() -> None:
@@ -29,3 +29,25 @@ def test_given_no_parameters_then_there_is_nothing_to_count() -> None:
     before = of_parameters(Look())
     meet(tensors, Counter())
     assert of_parameters(Look()) == before
+
+
+def test_given_parameters_that_were_met_before_then_they_are_counted_once() -> None:
+    layer = torch.nn.Linear(3, 3)
+    for _ in range(2):
+        meet(list(layer.parameters()), Counter({"torch.nn.parameter.Parameter": 2}))
+    before = of_parameters(Look())
+    assert before is not None
+    handle = layer.weight.register_hook(lambda grad: grad)
+    assert of_parameters(Look()) == before + 1
+    handle.remove()
+
+
+def test_given_a_large_model_of_before_then_a_new_one_is_looked_at() -> None:
+    old = [torch.nn.Parameter(torch.zeros(1)) for _ in range(MOST)]
+    meet(old, Counter({"torch.nn.parameter.Parameter": len(old)}))
+    new = torch.nn.Parameter(torch.zeros(1))
+    meet([new], Counter({"torch.nn.parameter.Parameter": 1}))
+    before = of_parameters(Look())
+    assert before is not None
+    new.register_hook(lambda grad: grad)
+    assert of_parameters(Look()) == before + 1

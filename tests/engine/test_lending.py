@@ -16,6 +16,7 @@ from penstock.engine.processes.lending import LEAST, MOST, Lending, forks
 from penstock.engine.processes.link import Link
 from penstock.engine.processes.slab import HEAD, Slab, slab_bytes
 from penstock.memory.ledger import Ledger
+from penstock.memory.shared import Budget
 
 pytestmark = pytest.mark.usefixtures("one_server")
 WIDE = 1 << 15
@@ -96,6 +97,28 @@ def test_when_a_child_is_forked_then_what_it_looks_at_is_not_used_again() -> Non
     assert os.waitpid(child, 0)[1] == 0
     os.close(go_on)
     os.close(told)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_when_a_forked_child_writes_into_an_element_then_it_is_its_own() -> None:
+    with rows(6).iterate() as it:
+        kept = list(it)
+        child = os.fork()
+        if not child:
+            for row in kept:
+                row += 1000.0
+            os._exit(0 if all(row[0] >= 1000.0 for row in kept) else 1)
+        assert os.waitpid(child, 0)[1] == 0
+        assert [row[0] for row in kept] == [0, 1, 2, 3, 4, 5]
+
+
+def test_given_a_small_budget_then_few_bytes_wait(ledger: Ledger, lends: tuple[Lending, Any]) -> None:
+    lent, worker = lends
+    raw = lent.lend(worker, LEAST)
+    ledger.shared = Budget.of(7 * SIZE)
+    del raw
+    ledger.settle()
+    assert (worker.spare, len(worker.dropped)) == ([], 1)
 
 
 class Worker:

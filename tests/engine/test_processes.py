@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -420,3 +421,39 @@ def test_then_the_first_rows_and_the_last_are_shared_out_evenly(monkeypatch: pyt
     for place, size in sizes.items():
         left = (asked if place < asked else rows) - place
         assert size <= max(-(-left // 4), least), place
+
+
+def longer(x: Any) -> Any:
+    time.sleep(0.5)
+    return x
+
+
+def test_given_a_default_timeout_of_sockets_then_workers_may_take_longer() -> None:
+    before = socket.getdefaulttimeout()
+    socket.setdefaulttimeout(0.2)
+    try:
+        ds = ps.Dataset.range(2).map(longer, num_parallel_calls=2, executor="processes")
+        with ds.iterate() as it:
+            assert [int(x) for x in it] == [0, 1]
+            assert "lost" not in str(it.report())
+    finally:
+        socket.setdefaulttimeout(before)
+
+
+REAPS = """
+import ctypes, os, threading, time
+from pathlib import Path
+import penstock as ps
+from penstock.engine.processes import serving
+ctypes.CDLL(None).prctl(36, 1)  # whom nobody reaps falls to this process, as to the first one of a container
+serving.LINGER = 0.2
+list(ps.Dataset.range(9).map(lambda x: x, num_parallel_calls=2, executor="processes"))
+while any(thread.name == "penstock-server" for thread in threading.enumerate()):
+    time.sleep(0.01)
+print(Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split())
+"""
+
+
+def test_when_the_server_ends_then_it_leaves_nobody_to_be_reaped() -> None:
+    done = subprocess.run([sys.executable, "-c", REAPS], capture_output=True, text=True, timeout=300)
+    assert done.stdout == "[]\n", done.stderr

@@ -181,12 +181,13 @@ def test_given_a_step_that_gained_nothing_then_the_report_says_what_it_cost() ->
 
 def test_given_two_ops_of_a_run_then_one_tries_at_a_time() -> None:
     turn = Turn()
-    assert turn.take("first")
-    assert not turn.take("second")
-    turn.give("second")
-    assert not turn.take("second"), "it is not the second's to give"
-    turn.give("first")
-    assert turn.take("second")
+    first, second = Depth(turn, Meter(), 2), Depth(turn, Meter(), 2)
+    assert turn.take(first)
+    assert not turn.take(second)
+    turn.give(second)
+    assert not turn.take(second), "it is not the second's to give"
+    turn.give(first)
+    assert turn.take(second)
 
 
 def test_when_the_best_number_is_known_then_it_stays_there() -> None:
@@ -289,3 +290,13 @@ def test_given_a_queue_that_stays_full_while_the_loop_hardly_waits_then_it_shrin
     assert depth.blocks == 1, "and no smaller than at first"
     grow()
     assert until_smaller() == 2 * first
+
+
+def test_when_who_has_the_turn_is_gone_then_it_is_free() -> None:
+    turn = Turn()
+    first = Depth(turn, Meter(), 2)
+    assert turn.take(first)
+    second = Depth(turn, Meter(), 2)
+    assert not turn.take(second)
+    del first
+    assert turn.take(second)

@@ -28,8 +28,9 @@ LONG = 0.4
 ALWAYS = ("memory.heap", "memory.anonymous")
 LEAST = {"length": 4.0, "buffer": 1024.0, "type": 20.0}
 """What must come on top for a container, a buffer or a type to be asked after."""
-PLAIN, LEAST_PLAIN = ("builtins.", "collections.", "weakref.ReferenceType", "weakref.KeyedRef"), 1000.0
-"""Of lists, dicts and tuples there are many, and some of them are the doctor's own."""
+PLAIN = ("builtins.", "collections.", "weakref.ReferenceType", "weakref.KeyedRef", "array.")
+LEAST_PLAIN = 1000.0
+"""Of lists, dicts and tuples there are many, and some of them are the doctor's own, as its series are."""
 
 
 WASTE = {

@@ -424,7 +424,7 @@ class Parallel(Running):
         """Whether others may work now than when it was last looked at."""
         executor = self._executor
         alone = executor is not None and (executor.alone, executor.to_processes, executor.elsewhere)
-        mood = (self._threads, self._helpers, self._waits, self._op.side_by_side, alone)
+        mood = (self._threads, self._helpers, self._waits, self._side_by_side, alone)
         changed, self._mood = mood != self._mood, mood
         return changed
 

@@ -14,6 +14,8 @@ cores, those that wait for nine tenths of it are ten times as many.
 
 from __future__ import annotations
 
+import weakref
+
 from penstock.engine.meter import Meter
 from penstock.report.report import Chosen
 
@@ -57,7 +59,7 @@ class Turn:
         """The share of its time that the loop waits; at first a number that asks for nothing."""
         self.looks = 0
         """How many times that was measured."""
-        self._whose: object = None
+        self._whose: weakref.ref[object] | None = None
         self._since = -1.0
         self._inside = 0.0
 
@@ -75,14 +77,14 @@ class Turn:
             self._since, self._inside = ended, 0.0
 
     def take(self, who: object) -> bool:
-        """Whether it is the turn of `who` now."""
-        if self._whose is None:
-            self._whose = who
-        return self._whose is who
+        """Whether it is the turn of `who` now; who is gone has it no longer."""
+        if self._whose is None or self._whose() is None:
+            self._whose = weakref.ref(who)
+        return self._whose() is who
 
     def give(self, who: object) -> None:
         """`who` has tried."""
-        if self._whose is who:
+        if self._whose is not None and self._whose() is who:
             self._whose = None
 
 

@@ -26,6 +26,10 @@ def map_pages(size: int) -> mmap.mmap:
     return mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
 
 
+_FIXED = 0x10
+"""`MAP_FIXED`: at that address, in place of what is there."""
+
+
 class _Mapping:
     """A piece of shared memory at an address: unmapped when nobody refers to it any more."""
 
@@ -39,6 +43,12 @@ class _Mapping:
             self.address = None
             number = ctypes.get_errno()
             raise OSError(number, os.strerror(number))
+
+    def make_private(self, descriptor: int) -> None:
+        """Map the same bytes at the same address again, for this process alone: a page is copied when it is
+        written."""
+        protection, flags = mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_PRIVATE | _FIXED
+        _libc().mmap(self.address, self._size, protection, flags, descriptor, 0)
 
     def __del__(self) -> None:
         if self.address is not None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
+import weakref
 from collections import Counter
 from collections.abc import Sequence
-from weakref import WeakSet
 
 from penstock.doctor.signals import Look, Signal
 
@@ -18,7 +18,8 @@ OF_TENSORS = ("_backward_hooks", "_post_accumulate_grad_hooks")
 MOST = 300
 """So many parameters are looked at."""
 
-_PARAMETERS: WeakSet[object] = WeakSet()
+_PARAMETERS: dict[int, weakref.ref[object]] = {}
+"""By their ids: two tensors cannot be compared as members of a set are."""
 
 
 def kept(thing: object, where: str) -> str | None:
@@ -33,15 +34,18 @@ def meet(objects: Sequence[object], types: Counter[str]) -> None:
     if parameter is None or not types["torch.nn.parameter.Parameter"]:
         return
     for one in objects:
-        if len(_PARAMETERS) >= MOST:
-            break
         if type(one) is parameter:
-            _PARAMETERS.add(one)
+            _PARAMETERS[id(one)] = weakref.ref(one)
+    for key in [key for key, ref in _PARAMETERS.items() if ref() is None]:
+        del _PARAMETERS[key]
+    for key in list(_PARAMETERS)[:-MOST]:  # the newest are looked at
+        del _PARAMETERS[key]
 
 
 def of_parameters(_: Look) -> float | None:
     """How many hooks the parameters have, which no name leads to."""
-    return float(sum(len(getattr(one, name, None) or ()) for one in _PARAMETERS for name in OF_TENSORS))
+    there = [one for ref in list(_PARAMETERS.values()) if (one := ref()) is not None]
+    return float(sum(len(getattr(one, name, None) or ()) for one in there for name in OF_TENSORS))
 
 
 SIGNALS = [

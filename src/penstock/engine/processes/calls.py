@@ -242,7 +242,9 @@ class Workers:
 
     def _slabs(self, link: Link) -> None:
         if self._reserve(2 * STEP):
-            link.given, link.made = Slab.make(STEP), link.slab(STEP)
+            # They are the link's before it is told: it may be lost by now, and gives back what it has.
+            link.given, link.made = Slab.make(STEP), link.untold(STEP)
+            link.tell(link.made)
             self._tell_given(link.given, link)
 
     def _tell_given(self, given: Slab, link: Link) -> None:
@@ -266,7 +268,12 @@ class Workers:
             return True
         if not self._reserve(size - slab.size):
             return False
-        slab.grow(size)
+        was = slab.size
+        try:
+            slab.grow(size)
+        except BaseException:
+            self._release(size - was)
+            raise
         return True
 
     def _give(self, link: Link) -> None:

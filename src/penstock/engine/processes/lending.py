@@ -23,6 +23,9 @@ MOST = 4
 """So many slabs of each worker are out or wait for their next use, at most: who keeps all elements is to have
 neither as many slabs nor as many descriptors."""
 
+IDLE = 8
+"""All slabs that wait have no more than this part of the budget."""
+
 
 class Lending:
     """The slabs of a run's workers in which blocks lie that were handed on.
@@ -81,9 +84,17 @@ class Lending:
         if forked != forks.count:  # a child of this process may still look at it
             slab.close()
             link.dropped.append(slab.number)
+        elif self._idle + slab.size > self._ledger.shared.share // IDLE:
+            slab.discard()
+            link.dropped.append(slab.number)
         else:
             self._account._reserve(slab.size)
             link.spare.append(slab)
+
+    @property
+    def _idle(self) -> int:
+        """The bytes of slabs that wait for their next use."""
+        return sum(slab.size for link in self._links for slab in link.spare)
 
     def _evict(self, size: int) -> int:
         """Let go of slabs that wait, until so many bytes are free."""
@@ -106,6 +117,7 @@ class Lending:
                 slab.close()
             link.spare.clear()
             for slab in link.out:
+                slab.make_private()  # the worker is gone: children that are forked from now on get their own
                 slab.close()
             link.out.clear()
             if link in self._links:
@@ -122,7 +134,7 @@ class _Forks:
 
     def __init__(self) -> None:
         self.count = 0
-        os.register_at_fork(before=self._fork)
+        os.register_at_fork(before=self._fork, after_in_parent=self._fork)
 
     def _fork(self) -> None:
         self.count += 1

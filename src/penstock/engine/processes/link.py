@@ -25,7 +25,7 @@ REAPED = 1.0
 
 
 class Link:
-    """A worker with its two slabs. One thread at a time asks it; any may kill it."""
+    """A worker with its slabs. One thread at a time asks it; any may kill it."""
 
     def __init__(self, forked: Forked) -> None:
         self.pid = forked.pid
@@ -65,12 +65,12 @@ class Link:
         self._wait_for(look)
         while True:
             try:
-                return tuple(answer(self._link))
+                return tuple(answer(self._link, self._gone))
             except BlockingIOError:
                 pass
             except (Hangup, EOFError):
                 raise self._lost(None) from None
-            if select.select([self._status], [], [], 0)[0]:
+            if self._gone():
                 raise self._lost(None)
             self.memory = resident(self.pid) or self.memory
             if self.row != row:
@@ -78,6 +78,10 @@ class Link:
             elif timeout is not None and monotonic() - since > timeout:
                 self.kill()
                 raise self._lost(timeout)
+
+    def _gone(self) -> bool:
+        """Whether the server has told of its end."""
+        return bool(select.select([self._status], [], [], 0)[0])
 
     def _wait_for(self, seconds: float) -> None:
         """Have the socket wait so long for an answer: a poll before it would be one more call."""
@@ -89,15 +93,24 @@ class Link:
 
     def slab(self, size: int) -> Slab:
         """A new slab for results, which the worker is told of."""
-        made = Slab.make(size)
-        self._last += 1
-        made.number = self._last
+        made = self.untold(size)
         try:
-            self.send(("made", made.number, made.size), (made.descriptor,))
+            self.tell(made)
         except BaseException:
             made.close()
             raise
         return made
+
+    def untold(self, size: int) -> Slab:
+        """A new slab for results, which the worker is to be told of."""
+        made = Slab.make(size)
+        self._last += 1
+        made.number = self._last
+        return made
+
+    def tell(self, made: Slab) -> None:
+        """Tell the worker of a slab for results."""
+        self.send(("made", made.number, made.size), (made.descriptor,))
 
     @property
     def row(self) -> int:
@@ -144,6 +157,8 @@ class Link:
     def forget(self) -> None:
         """In a forked child: the worker is not its own."""
         self._lock = threading.Lock()
+        for out in self.out:
+            out.make_private()
         for slab in (self.given, self.made, *self.spare, *self.out):
             if slab is not None:
                 slab.close()

@@ -20,7 +20,7 @@ import struct
 import numpy.random  # noqa: F401  (workers seed it: they find it there)
 
 from penstock.engine.processes import worker
-from penstock.engine.processes.wire import Hangup, receive, send
+from penstock.engine.processes.wire import Hangup, receive, send, waits_for_ever
 
 STATUS = struct.Struct("=i")
 """How the end of a worker is told: its status, as `os.waitpid` gives it."""
@@ -81,18 +81,20 @@ class Server:
             return
         (status,) = descriptors
         self._wanted = 0  # whoever works is not to be disturbed
-        pid, ended, link = self._spares.pop() if self._spares else self._fork()
+        pid, ended, link = self._spares.pop() if self._spares else self._fork(status)
         self._workers[ended] = (pid, status)
         self._poll.register(ended, select.POLLIN)
         with link:
             send(self._control, (number, pid), (ended, link.fileno()))
 
-    def _fork(self) -> tuple[int, int, socket.socket]:
-        ours, theirs = socket.socketpair()
+    def _fork(self, status: int = -1) -> tuple[int, int, socket.socket]:
+        ours, theirs = map(waits_for_ever, socket.socketpair())
         gc.disable()
         try:
             pid = os.fork()
             if pid == 0:
+                if status >= 0:
+                    os.close(status)
                 self._become_worker(ours, theirs)
         finally:
             gc.enable()

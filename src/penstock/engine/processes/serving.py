@@ -15,13 +15,15 @@ from collections.abc import Callable, Iterable
 from time import monotonic
 from typing import Any
 
-from penstock.engine.processes.wire import Hangup, receive, send
+from penstock.engine.processes.wire import Hangup, receive, send, waits_for_ever
 from penstock.errors import PenstockError
 
 LINGER = 3.0
 """Seconds that the server stays when no run needs it any more: the next epoch may."""
 SPARES = 2
 """Workers that it has ready meanwhile. They know no function, and share its pages."""
+LEAVING = 1.0
+"""Seconds that it has to end by itself; it may be importing something."""
 TURN = 0.05
 """Seconds after which a wait for the server looks whether it is to end."""
 PATIENCE = 60.0
@@ -67,7 +69,7 @@ class Server:
 
     def __init__(self) -> None:
         ours, theirs = socket.socketpair()
-        self._control = ours
+        self._control = waits_for_ever(ours)
         self._lock = threading.Lock()  # one request at a time
         self._requests = self._answered = 0
         self._modules: set[str] = set()
@@ -109,7 +111,7 @@ class Server:
             raise
         finally:
             os.close(write)
-        return Forked(pid, ended, socket.socket(fileno=link), read)
+        return Forked(pid, ended, waits_for_ever(socket.socket(fileno=link)), read)
 
     def have_ready(self, workers: int) -> None:
         """Have so many workers forked in advance, for whoever comes next; nobody waits for it."""
@@ -143,6 +145,10 @@ class Server:
 
     def end(self) -> None:
         """End it now, and its workers with it."""
+        with contextlib.suppress(OSError):
+            self._control.shutdown(socket.SHUT_RDWR)  # it takes its workers along, and leaves nobody behind
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(LEAVING)
         with contextlib.suppress(OSError):
             self._process.kill()
         self._process.wait()

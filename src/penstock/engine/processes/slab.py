@@ -50,7 +50,11 @@ class Slab:
     def make(cls, size: int) -> Slab:
         """A new slab with room for `size` bytes."""
         made = cls(os.memfd_create("penstock", os.MFD_CLOEXEC))
-        made.grow(size)
+        try:
+            made.grow(size)
+        except BaseException:
+            made.close()
+            raise
         return made
 
     def grow(self, size: int) -> None:
@@ -86,6 +90,11 @@ class Slab:
         if self.descriptor >= 0:
             os.close(self.descriptor)
             self.descriptor = -1
+
+    def make_private(self) -> None:
+        """What is written to it from now on is seen in this process alone, and in no child of it."""
+        if self.descriptor >= 0 and self._pages is not None:
+            self._pages.mapping.make_private(self.descriptor)
 
     def discard(self) -> None:
         """Give it back with its memory, whoever has it mapped: nobody looks at it any more."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import socket
 import struct
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 _HEAD = struct.Struct("=IB")
@@ -36,6 +37,12 @@ class Hangup(ConnectionError):  # noqa: N818
     """The other side is gone."""
 
 
+def waits_for_ever(link: socket.socket) -> socket.socket:
+    """The socket, whatever `socket.setdefaulttimeout` says."""
+    link.settimeout(None)
+    return link
+
+
 def send(link: socket.socket, message: Any, descriptors: tuple[int, ...] = (), dumps: Any = None) -> None:
     """Send a message; `Hangup` if nobody is there."""
     body = pickle.dumps(message, pickle.HIGHEST_PROTOCOL) if dumps is None else dumps(message)
@@ -61,31 +68,33 @@ def receive(link: socket.socket) -> tuple[Any, list[int]]:
         raise Hangup(str(error)) from None
 
 
-def answer(link: socket.socket) -> Any:
+def answer(link: socket.socket, gone: Callable[[], bool]) -> Any:
     """The next message, which comes alone and without descriptors; `Hangup` at the end.
 
     In one call, if it is small: among many threads, each costs a wait for Python's lock. `BlockingIOError` if
-    nothing has come for as long as the socket waits.
+    nothing has come for as long as the socket waits; then it is asked whether whoever sends is gone.
     """
     try:
         got = link.recv(_ONE_GO)
         if not got:
             raise Hangup("closed")
-        got += _rest(link, _HEAD.size - len(got))
+        got += _rest(link, _HEAD.size - len(got), gone)
         length, _ = _HEAD.unpack_from(got)
-        return pickle.loads(got[_HEAD.size :] + _rest(link, length + _HEAD.size - len(got)))
+        return pickle.loads(got[_HEAD.size :] + _rest(link, length + _HEAD.size - len(got), gone))
     except BlockingIOError:
         raise
     except OSError as error:
         raise Hangup(str(error)) from None
 
 
-def _rest(link: socket.socket, length: int) -> bytes:
+def _rest(link: socket.socket, length: int, gone: Callable[[], bool] = lambda: False) -> bytes:
     got = bytearray()
     while len(got) < length:
         try:
             more = link.recv(min(length - len(got), 1 << 20))
         except BlockingIOError:  # the rest of a message comes when its sender can go on
+            if gone():
+                raise Hangup("gone in the middle of a message") from None
             continue
         if not more:
             raise Hangup("closed in the middle of a message")

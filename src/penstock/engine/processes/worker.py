@@ -51,7 +51,7 @@ def work(link: socket.socket) -> None:
 
 
 class _Worker:
-    """What one worker knows: the functions, and its two slabs."""
+    """What one worker knows: the functions, and its slabs."""
 
     def __init__(self, link: socket.socket) -> None:
         self._link = link
