@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from penstock.cli.main import main
+
 LEAK = """
 import sys, time
 kept = []
@@ -122,3 +124,20 @@ def test_given_a_script_that_imports_a_neighbour_then_it_is_found_and_its_lines_
     said = json.loads(doctor("--json", str(tmp_path / "train.py")).stdout)
     (finding,) = said["findings"]
     assert (Path(finding["file"]).name, finding["line"]) == ("loop.py", 5)
+
+
+def test_given_a_page_that_cannot_be_written_then_the_script_does_not_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = tmp_path / "train.py"
+    script.write_text("raise SystemExit('it ran')\n")
+    assert main(["doctor", "--html", str(tmp_path / "nowhere" / "page.html"), str(script)]) == 2
+    said = capsys.readouterr().err
+    assert "there is no folder" in said and "it ran" not in said
+
+
+def test_given_a_folder_then_it_is_said_that_it_is_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["doctor", str(tmp_path)]) == 2
+    assert "that is a folder" in capsys.readouterr().err

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 
+from penstock.cli.files import can_write
 from penstock.errors import PenstockError
 
 NAME = "doctor"
@@ -79,6 +80,8 @@ def run(arguments: argparse.Namespace) -> int:
     from penstock.doctor.script import examine
     from penstock.doctor.text import show
 
+    if arguments.html is not None:
+        can_write(arguments.html)  # before the script runs for hours
     with _stdout_for_json() if arguments.json else _plain():
         said = examine(arguments.script, arguments.arguments, arguments.steps)
     if arguments.html is not None:

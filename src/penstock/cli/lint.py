@@ -6,6 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
+from penstock.cli.files import can_write
+
 NAME = "lint"
 SUMMARY = "say what will go wrong in code with datasets and training loops, without running it"
 DESCRIPTION = """\
@@ -68,6 +70,8 @@ def run(arguments: argparse.Namespace) -> int:
     config = load(first if first.is_dir() else first.parent)
     config = config.over(arguments.select, arguments.ignore, arguments.exclude)
     config.codes("")  # what does not exist is said before anything is read
+    if arguments.output:
+        can_write(Path(arguments.output))
     shown = sys.stderr.isatty()
     outcome = lint_paths(paths, config, _progress if shown else None)
     if shown:

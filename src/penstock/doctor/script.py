@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from penstock.doctor.diagnose import diagnose
-from penstock.doctor.findings import CLEAN, UNCLEAR, Diagnosis
+from penstock.doctor.findings import LEAK, UNCLEAR, Diagnosis
 from penstock.doctor.watching import StopEarly, Watching
 from penstock.doctor.workers import Workers
 from penstock.errors import PenstockError
@@ -21,7 +21,8 @@ def examine(script: str, arguments: Sequence[str] = (), steps: int | None = None
     """Run a script to its end, or for a number of steps, and say what was seen."""
     path = Path(script)
     if not path.is_file():
-        raise PenstockError(f"Expected a Python script, got {script!r}: there is no such file.")
+        why = "that is a folder" if path.is_dir() else "there is no such file"
+        raise PenstockError(f"Expected a Python script, got {script!r}: {why}.")
     watching = Watching(script=script, steps=steps)
     workers = Workers(watching)
     argv, first = sys.argv, sys.path[0]
@@ -36,9 +37,9 @@ def examine(script: str, arguments: Sequence[str] = (), steps: int | None = None
     said = diagnose(watching)
     workers.end(said)
     said.script_status = status
-    if status not in (0, INTERRUPTED) and said.status == CLEAN:
+    if status not in (0, INTERRUPTED) and said.status != LEAK:
+        said.reason = f"the script failed with status {status}" + (f"; {said.reason}" if said.reason else "")
         said.status = UNCLEAR
-        said.reason = f"the script failed with status {status}"
     return said
 
 

@@ -151,3 +151,11 @@ def test_given_the_hook_for_pre_commit_then_it_names_a_command_that_there_is() -
     with pytest.raises(SystemExit) as ended:
         main([*shlex.split(entry[0])[1:], "--help"])
     assert ended.value.code == 0
+
+
+@pytest.mark.parametrize("where", ["nowhere/found.txt", "."])
+def test_given_a_file_that_cannot_be_written_then_it_is_said_and_the_status_is_2(
+    bad: Path, capsys: pytest.CaptureFixture[str], where: str
+) -> None:
+    assert main(["lint", bad.name, "--output", where]) == 2
+    assert "Expected a file to write to" in capsys.readouterr().err

@@ -36,6 +36,17 @@ CASES = {
                 model.fit(make(x))
         """,
     ),
+    "a dataset with a lambda whose parameter is called as the loop's own variable": (
+        "PSK001",
+        """
+        import penstock as ps
+        def train(files, model):
+            for epoch in range(10):
+                ds = ps.TFRecordDataset(files).map(lambda x: x[:9]).batch(32)
+                for x in ds:
+                    model(x)
+        """,
+    ),
     "a dataset made in several lines of a while loop": (
         "PSK001",
         """

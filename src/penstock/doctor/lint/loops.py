@@ -139,9 +139,11 @@ def same_each_round(module: Module, node: ast.AST, loop: Loop, pure: tuple[str, 
     handed = _handed(module, loop, node)
     for one in ast.walk(node):
         if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load):
+            found = module.definitions(one)
+            if found and all(module.within(made.node, node) for made in found):
+                continue  # its own, such as the parameter of a lambda
             if one.id in handed:
                 return False
-            found = module.definitions(one)
             if one.id in changed and any(
                 module.within(made.node, loop) and not module.within(made.node, node) for made in found
             ):
@@ -150,9 +152,9 @@ def same_each_round(module: Module, node: ast.AST, loop: Loop, pure: tuple[str, 
                 return False
         elif isinstance(one, ast.Call) and not _pure(module, one, pure):
             return False
-    return not (
-        changed & {root(one) for one in ast.walk(node) if isinstance(one, (ast.Attribute, ast.Subscript))}
-    )
+    own = {one.arg for one in ast.walk(node) if isinstance(one, ast.arg)}
+    parts = {root(one) for one in ast.walk(node) if isinstance(one, (ast.Attribute, ast.Subscript))}
+    return not changed & (parts - own)
 
 
 def _pure(module: Module, call: ast.Call, pure: tuple[str, ...]) -> bool:
