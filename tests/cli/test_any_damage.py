@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import penstock as ps
@@ -74,6 +74,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("name", FILES)
 @settings(max_examples=40, deadline=None)
+@example([(718, 1)], None)  # a member of an archive that begins before the file does
 @given(
     st.lists(st.tuples(st.integers(0, 1 << 16), st.integers(1, 255)), max_size=3),
     st.one_of(st.none(), st.integers(1, 1 << 16)),

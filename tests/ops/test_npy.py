@@ -210,3 +210,13 @@ class TestNpy(OpContract):
         got = sorted(int(row) for row in NpyDataset(paths).shuffle())
         assert got == sorted([*range(60)] * 3)
         assert NpyDataset("/nowhere/at-all.npy").cardinality() == ps.UNKNOWN
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_given_an_archive_whose_list_is_said_to_begin_later_then_the_error_names_it(packed: bool) -> None:
+    path = Path(npz(f"early{packed}", packed, x=np.arange(9)))
+    data = bytearray(path.read_bytes())
+    data[-6] += 1  # the place of the list of members, in the last 22 bytes
+    path.write_bytes(data)
+    with pytest.raises(ps.errors.DataError, match=r"early.*expected the member 'x.npy', got one before"):
+        list(NpyDataset([str(path)]))

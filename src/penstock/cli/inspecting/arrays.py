@@ -67,7 +67,8 @@ def _arrays(found: Finding, stored: Stored) -> list[Lying]:
             with archive.open(member) as file:
                 arrays.append(header_of(file.read(LONGEST), name))
         except DAMAGE as error:
-            found.wrong(found.path, member.header_offset, f"the array {name!r} cannot be read: {error}")
+            place = max(member.header_offset, 0)
+            found.wrong(found.path, place, f"the array {name!r} cannot be read: {error}")
     return arrays
 
 
@@ -95,7 +96,7 @@ def _look(found: Finding, stored: Stored, array: Lying, rows: int | None, lookin
 def _member(stored: Stored, array: Lying) -> int:
     """Where the member of an archive begins that an array is."""
     try:
-        return zipfile.ZipFile(StoredSource(stored)).getinfo(f"{array.name}.npy").header_offset
+        return max(zipfile.ZipFile(StoredSource(stored)).getinfo(f"{array.name}.npy").header_offset, 0)
     except (zipfile.BadZipFile, KeyError):
         return 0
 

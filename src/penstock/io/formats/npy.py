@@ -121,6 +121,8 @@ def _members_of(stored: Stored, chosen: tuple[str, ...] | None) -> list[Lying]:
         if name not in members:
             raise FormatError(f"expected the array {name!r}, got a file with {sorted(members)}", 0)
         member = members[name]
+        if member.header_offset < 0:
+            raise FormatError(f"expected the member {member.filename!r}, got one before the file begins", 0)
         if member.compress_type != zipfile.ZIP_STORED:
             try:
                 with archive.open(member) as file:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import errno
 import io
-import os
 
 from penstock.io.stores.stored import Stored
 
@@ -29,8 +27,8 @@ class StoredSource(io.RawIOBase):
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
         base = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._stored.size}[whence]
-        if base + offset < 0:  # as a file does: readers of archives count on it
-            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+        if base + offset < 0:  # an `OSError`, as of a file: readers of archives count on it
+            raise io.UnsupportedOperation(f"a place {-base - offset} bytes before the beginning of the file")
         self._at = base + offset
         return self._at
 
