@@ -216,7 +216,8 @@ class TestNpy(OpContract):
 def test_given_an_archive_whose_list_is_said_to_begin_later_then_the_error_names_it(packed: bool) -> None:
     path = Path(npz(f"early{packed}", packed, x=np.arange(9)))
     data = bytearray(path.read_bytes())
-    data[-6] += 1  # the place of the list of members, in the last 22 bytes
+    place = int.from_bytes(data[-6:-2], "little")  # of the list of members
+    data[-6:-2] = (place + 1).to_bytes(4, "little")
     path.write_bytes(data)
     with pytest.raises(ps.errors.DataError, match=r"early.*expected the member 'x.npy', got one before"):
         list(NpyDataset([str(path)]))
