@@ -106,7 +106,9 @@ def test_given_a_script_that_exits_then_its_own_status_is_kept_in_the_report(
     path.write_text(f"import sys\nsys.exit({code})\n")
     done = doctor("--json", str(path))
     assert done.returncode == 2
-    assert json.loads(done.stdout)["script_status"] == code
+    said = json.loads(done.stdout)
+    assert said["script_status"] == code
+    assert said["reason"].startswith("the script failed with status 3") == (code == 3)
 
 
 def test_given_no_such_script_then_it_says_so() -> None:

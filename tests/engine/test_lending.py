@@ -100,9 +100,13 @@ def test_when_a_child_is_forked_then_what_it_looks_at_is_not_used_again() -> Non
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_when_a_forked_child_writes_into_an_element_then_it_is_its_own() -> None:
-    with rows(6).iterate() as it:
-        kept = list(it)
+@pytest.mark.parametrize("count", [6, 300])
+def test_when_a_forked_child_writes_into_an_element_then_it_is_its_own(count: int) -> None:
+    """After the end of a run, and while its workers are there."""
+    with rows(count).iterate() as it:
+        kept = [row for _, row in zip(range(6), it, strict=False)]
+        if count == 6:
+            it.close()
         child = os.fork()
         if not child:
             for row in kept:
@@ -128,7 +132,7 @@ class Worker:
         self.spare: list[Slab] = []
         self.out: set[Slab] = set()
         self.dropped: list[int] = []
-        self.ended = False
+        self.dismissed = False
         self.made = self.slab(SIZE)
 
     def slab(self, size: int) -> Slab:
@@ -195,6 +199,15 @@ def test_no_more_than_a_few_slabs_are_out(lends: tuple[Lending, Any]) -> None:
     lent, worker = lends
     held = [lent.lend(worker, LEAST) for _ in range(MOST + 2)]
     assert [raw is None for raw in held] == [False] * MOST + [True] * 2
+
+
+def test_a_slab_that_is_discarded_gives_its_memory_back_whoever_has_it_mapped() -> None:
+    slab = Slab.make(SIZE)
+    other = os.dup(slab.descriptor)
+    slab.bytes()[:] = 1
+    slab.discard()
+    assert os.fstat(other).st_blocks == 0
+    os.close(other)
 
 
 def test_given_few_bytes_in_a_large_slab_then_they_are_to_be_copied(lends: tuple[Lending, Any]) -> None:

@@ -79,7 +79,7 @@ class Lending:
     def _back(self, link: Link, slab: Slab, forked: int) -> None:
         # Called with the ledger's lock held, when the last view of a slab has been dropped.
         link.out.discard(slab)
-        if link.ended:
+        if link.dismissed:
             return
         if forked != forks.count:  # a child of this process may still look at it
             slab.close()
@@ -111,7 +111,7 @@ class Lending:
     def end(self, link: Link) -> None:
         """A worker is gone; blocks that lie in its slabs stay, and go with their last view."""
         with self._ledger._settled():
-            link.ended = True
+            link.dismissed = True
             for slab in link.spare:
                 self._account._reserve(-slab.size)
                 slab.close()

@@ -43,7 +43,8 @@ class Link:
         """Those in which blocks lie that were handed on."""
         self.dropped: list[int] = []
         """The numbers of those that are gone, which the worker is to be told."""
-        self.ended = False
+        self.dismissed = False
+        """Whether nobody lends its slabs any more."""
         self._last = 0
         self._waits = 0.0
         self.copies = False
