@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import collections
 import gc
 import multiprocessing
 import os
@@ -201,3 +202,29 @@ def test_given_a_queue_that_another_thread_fills_then_the_line_of_that_thread_is
     (finding,) = w.diagnosis.findings
     assert finding.place is not None
     assert finding.place.line == make.__code__.co_firstlineno + 2
+
+
+def test_given_a_main_thread_that_waits_then_the_loop_of_the_other_is_watched() -> None:
+    thread = threading.Thread(target=leak, args=(400,))
+    with ps.doctor.watch() as w:
+        thread.start()
+        thread.join()
+    KEPT.clear()
+    (finding,) = w.diagnosis.findings
+    assert finding.place is not None
+    assert finding.place.line == leak.__code__.co_firstlineno + 2
+    assert sys.gettrace() is None
+
+
+def one_more(_step: int) -> None:
+    KEPT.append(bytearray(30_000))
+    time.sleep(0.004)
+
+
+def test_given_a_function_that_is_called_again_and_again_without_a_loop_then_it_is_watched() -> None:
+    with ps.doctor.watch() as w:
+        collections.deque(map(one_more, range(300)), maxlen=0)
+    KEPT.clear()
+    (finding,) = w.diagnosis.findings
+    assert finding.place is not None
+    assert finding.place.line == one_more.__code__.co_firstlineno + 1

@@ -78,3 +78,18 @@ def test_given_calls_of_a_library_without_end_then_they_are_counted_and_it_is_la
         assert burst.late
     finally:
         burst.stop()
+
+
+def test_given_a_look_that_fails_then_the_script_goes_on_and_so_do_the_others() -> None:
+    def fails(_: FrameType) -> float:
+        raise KeyError(1)  # what it looked for is something else by now
+
+    places, ended, seen = Places(__file__), list[Burst](), list[int]()
+    burst = Burst(places, places.loops(sys._getframe()), {"bad": fails, "kept": length}, {}, ended.append)
+    burst.start(sys._getframe())
+    for step in range(20):
+        KEPT.append(step)
+        seen.append(step)
+    burst.stop()
+    assert seen == list(range(20))
+    assert not burst.grew["bad"]

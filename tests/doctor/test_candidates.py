@@ -13,6 +13,7 @@ import pytest
 from penstock.doctor.book import Book
 from penstock.doctor.candidates import candidates
 from penstock.doctor.paths import Described
+from penstock.doctor.probes import Kept
 from penstock.doctor.signals import Look, signals
 from penstock.doctor.signals.shared_memory import own_segments
 
@@ -62,19 +63,24 @@ def test_given_data_that_is_loaded_first_and_then_used_then_it_is_no_growth() ->
     assert list(candidates(watching, loading)) == []
 
 
-def grown(key: str, by: float, seconds: float = 1.0, **more: Any) -> list[tuple[str, bool]]:
+def grown(
+    key: str, by: float, seconds: float = 1.0, kept: Kept | None = None, **more: Any
+) -> list[tuple[str, bool]]:
     """Whether a series that grows by so much a step is a candidate, and one that does not matter."""
     book = Book()
     for moment in range(60):
         book.open(moment * seconds, "train.py:3", {"optimizer steps": float(moment)})
         book.put(key, 1000 + by * moment)
         book.close()
-    one = Described("kept", ("kept",), "", "train.py", "list", False, False, False, ("list",), **more)
+    one = Described("kept", ("kept",), "", "train.py", "list", "members", False, False, ("list",), **more)
     paths = SimpleNamespace(
         described={key: one}, world=SimpleNamespace(of_user_module=lambda name: name == "train")
     )
-    watching: Any = SimpleNamespace(book=book, _signals=signals(), paths=paths)
-    return [(one.kind, bool(one.minor)) for one in candidates(watching, [("train.py:3", range(60))])]
+    evidence = SimpleNamespace(types={} if kept is None else {key: kept})
+    watching: Any = SimpleNamespace(book=book, _signals=signals(), paths=paths, evidence=evidence)
+    return [
+        (one.kind, bool(one.minor or one.faint)) for one in candidates(watching, [("train.py:3", range(60))])
+    ]
 
 
 @pytest.mark.parametrize(
@@ -95,7 +101,7 @@ def test_given_few_bytes_a_step_and_many_steps_between_moments_then_what_comes_i
             book.put("length 1", 2000.0 * moment)
             book.close()
         described = Described(
-            "kept", ("kept",), "", "train.py", "list", False, False, False, ("list",), each=100.0
+            "kept", ("kept",), "", "train.py", "list", "members", False, False, ("list",), each=100.0
         )
         paths = SimpleNamespace(described={"length 1": described})
         watching: Any = SimpleNamespace(book=book, _signals=signals(), paths=paths)
@@ -109,6 +115,13 @@ def test_given_objects_of_a_librarys_class_then_seldom_ones_do_not_count() -> No
     assert grown("type train.Part", 0.9) == [("python-objects", False)]
     assert grown("type library.Part", 2.0) == [("python-objects", False)]
     assert grown("type library.Part", 0.9) == []
+
+
+def test_given_few_objects_that_a_name_of_the_users_keeps_then_they_count_where_memory_grows() -> None:
+    by_name, by_nobody = Kept("python-objects", ("`tape`", "tuple"), "tape", "train.py"), Kept("", ())
+    assert grown("type builtins.tuple", 1.0, kept=by_name) == [("python-objects", True)]
+    assert grown("type builtins.tuple", 1.0, kept=by_nobody) == []
+    assert grown("type builtins.tuple", 100.0, kept=by_name) == [("python-objects", False)]
 
 
 @pytest.mark.skipif(not os.access("/dev/shm", os.W_OK), reason="needs shared memory")

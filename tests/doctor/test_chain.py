@@ -24,4 +24,31 @@ def test_given_an_array_that_is_kept_in_tuples_then_it_is_not_asked_whether_it_i
         chain = chain_of(KEPT[0][0], Places(__file__))
     finally:
         KEPT.clear()
-    assert chain[-1] == "Pixels"
+    assert chain.labels[-1] == "Pixels"
+
+
+class Part:
+    """Something that is kept."""
+
+
+REGISTRY: dict[str, Part] = {}
+
+
+def test_given_a_large_container_of_a_module_then_it_is_known_who_it_is() -> None:
+    REGISTRY.update({f"part {i}": Part() for i in range(40)})
+    try:
+        chain = chain_of(REGISTRY["part 7"], Places(__file__))
+        assert chain.holder is REGISTRY
+        assert (chain.name, chain.file) == ("REGISTRY", __file__)
+    finally:
+        REGISTRY.clear()
+
+
+def test_given_a_small_one_then_it_is_an_object_with_its_attributes() -> None:
+    REGISTRY["only"] = Part()
+    try:
+        chain = chain_of(REGISTRY["only"], Places(__file__))
+        assert chain.holder is None
+        assert chain.labels == ("`REGISTRY`", "['only']", "Part")
+    finally:
+        REGISTRY.clear()

@@ -68,3 +68,13 @@ def test_given_several_times_that_lines_were_followed_then_the_first_does_not_co
 def test_given_what_is_made_in_every_round_and_dropped_then_it_is_said(made: int, said: bool) -> None:
     waste = evidence(seen(KEEPS, 1.0, made), seen(KEEPS, 1.0, made)).waste()
     assert waste == [f"train.py:5: {WASTE['tf-variables']}"] * said
+
+
+def test_given_a_line_that_gives_back_now_and_then_what_another_takes_then_it_is_neither() -> None:
+    gives = [0.0, -100.0, 2.0, -101.0, -1.0, -99.0]
+    assert likely({TAKES: [100.0, 100.0, 100.0], GIVES: gives, KEEPS: [90.0, 91.0]}) == KEEPS
+
+
+def test_given_lines_that_do_both_then_there_is_an_answer() -> None:
+    lines = {TAKES: [-1.0, -1.0, 102.0], GIVES: [-50.0, -50.0], OTHER: [-1.0, -1.0, 102.0], KEEPS: [3.0]}
+    assert likely(lines) in (TAKES, OTHER, KEEPS)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from penstock.doctor.clock import Clock
 from penstock.doctor.pace import CLOSEST, Pace
+from penstock.doctor.turns import Turns
 
 
 def paced(cost: float, seconds: float, pace: Pace | None = None, start: float = 0.0) -> list[float]:
@@ -94,3 +97,28 @@ def test_given_a_script_that_others_hold_up_at_first_then_samples_come_as_close_
     after = len(paced(0.004, 1.0, pace, start=60.0))
     assert before < 6 and before + after >= 18
     assert len(paced(0.004, 60.0, pace, start=61.0)) * 0.004 <= 0.05 * 60.0
+
+
+def test_given_a_loop_of_a_tenth_of_a_second_then_there_are_enough_samples() -> None:
+    assert len(paced(0.002, 0.1)) >= 20
+
+
+def test_given_a_loop_in_python_then_the_clock_has_its_turn_sooner_for_a_while_only() -> None:
+    before = sys.getswitchinterval()
+    turns = Turns()
+    turns.shorten()
+    assert sys.getswitchinterval() < before
+    turns.restore()
+    assert sys.getswitchinterval() == pytest.approx(before)
+
+
+def test_given_a_script_that_sets_how_long_a_turn_is_then_it_stays_so() -> None:
+    before = sys.getswitchinterval()
+    turns = Turns()
+    turns.shorten()
+    try:
+        sys.setswitchinterval(0.02)
+        turns.restore()
+        assert sys.getswitchinterval() == pytest.approx(0.02)
+    finally:
+        sys.setswitchinterval(before)

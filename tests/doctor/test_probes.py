@@ -10,10 +10,12 @@ import pytest
 
 from penstock.doctor.book import Book
 from penstock.doctor.paths import Paths
-from penstock.doctor.places import Places
-from penstock.doctor.probes import Evidence, Kept, least_of, rising
+from penstock.doctor.places import Place, Places
+from penstock.doctor.probes import LINKS, Evidence, Kept, Rounds, least_of, linked_name, rising
+from penstock.doctor.referrers import Chain
 from penstock.doctor.signals import Look
 from penstock.doctor.source import growing_lines
+from penstock.doctor.walk import World
 
 
 class Part:
@@ -37,6 +39,8 @@ def grown(name: str, each: int) -> Book:
     [
         ("train.Part", 1, True),
         ("builtins.list", 1, False),
+        ("builtins.function", 1, True),
+        ("builtins.module", 1, True),
         ("collections.deque", 1, False),
         ("weakref.ReferenceType", 1, False),
         ("array.array", 1, False),
@@ -83,3 +87,50 @@ def test_given_setattr_then_it_makes_the_object_longer(tmp_path: Path) -> None:
     places = Places(str(file))
     assert [place.line for place in growing_lines(places, str(file), "run")] == [2]
     assert growing_lines(places, str(file), "value") == []
+
+
+def test_given_a_container_that_no_walk_comes_to_then_it_is_looked_at_once_it_is_known_to_keep_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    places, handlers = Places("elsewhere.py"), [Part()]
+    paths = Paths(places, grown(NAME, 5))
+    evidence = Evidence(places, paths)
+    found = Chain(("`logging.handlers`", "Part"), holder=handlers)
+    monkeypatch.setattr("penstock.doctor.probes.chain_of", lambda *_: found)
+    assert evidence.question(paths.book, Look([Part()], Counter({NAME: 1200})), [], thaw=True)
+    assert [node.path() for node in paths.world.objects() if node.thing is handlers] == ["logging.handlers"]
+    assert evidence.soon
+
+
+class Link:
+    """Something that has the one before."""
+
+    def __init__(self, before: Link | None) -> None:
+        self.before = before
+
+
+def test_given_things_of_which_each_has_the_next_then_the_name_of_the_last_is_known(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(World, "user_modules", lambda _: [])  # other tests leave too much to walk through
+    head: Link | None = None
+    for _ in range(2 * LINKS):
+        head = Link(head)
+    known = linked_name(World(Places(__file__)), f"{__name__}.Link")
+    assert known is not None
+    assert (known.name, known.file) == ("head", __file__)
+    head = Link(None)
+    assert linked_name(World(Places(__file__)), f"{__name__}.Link") is None
+
+
+def test_given_bursts_of_other_loops_then_they_say_nothing_of_this_one() -> None:
+    places = Places(__file__)
+    evidence = Evidence(places, Paths(places, Book()))
+    site = Place("train.py", 3)
+    for at in (1.0, 7.0):
+        evidence.bursts.append(Rounds({}, {"type": Counter([site])}, Counter(), 4, at))
+    assert evidence.sites("type") == {site: 2}
+    evidence.focus = (5.0, 9.0)
+    assert (evidence.sites("type"), evidence.rounds()) == ({site: 1}, 4)
+    evidence.focus = (2.0, 5.0)
+    assert evidence.sites("type") == {}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from penstock.doctor.diagnose import settle
+from penstock.doctor.diagnose import _histories, settle
 from penstock.doctor.findings import Axis, Finding
+from penstock.doctor.paths import NODES
 from penstock.doctor.places import Place
 from penstock.doctor.remedies import remedies
 from penstock.doctor.verdict import Growth
@@ -112,3 +113,22 @@ def test_given_objects_one_inside_of_the_other_then_the_outermost_is_told_and_no
     inner = finding("python-objects", 4, 1.0, line=14, key="type logging.Formatter", chain=("a", "b", "c"))
     outer = finding("python-objects", 4, 1.0, line=13, key="type logging.Handler", chain=("a", "b"))
     assert kinds(settle([lists, inner, outer])) == [("python-objects", 13)]
+
+
+def history(line: int | None, tier: int = 3, **more: object) -> Finding:
+    one = finding("torch-graph", tier, 4.0, line, **more)
+    one.unit = NODES
+    return one
+
+
+def test_given_tensors_that_come_from_one_with_a_longer_and_longer_history_then_that_one_is_told() -> None:
+    total = history(7, itself=True)
+    average, deepest = history(8), history(12, tier=2)
+    assert kinds(_histories([average, total, deepest])) == [("torch-graph", 7)]
+    assert kinds(_histories([average, deepest])) == [("torch-graph", 8)]
+    assert kinds(_histories([deepest])) == [("torch-graph", 12)]
+
+
+def test_given_two_of_which_each_is_made_from_itself_then_both_are_told() -> None:
+    both = [history(7, itself=True), history(8, itself=True)]
+    assert _histories(both) == both

@@ -9,27 +9,52 @@ from functools import partial
 import numpy as np
 import pytest
 
-from penstock.doctor.paths import _bytes_each
+from penstock.doctor.members import bytes_each
 from penstock.doctor.sizes import ATTRIBUTES, MANY, VIEW, array_bytes, deep_bytes, length_of
 
 
 def test_given_views_of_one_array_then_each_costs_no_more_than_a_view() -> None:
     whole = np.zeros((1000, 1000))
-    assert _bytes_each([whole[i] for i in range(20)]) <= VIEW + 8
+    assert bytes_each([whole[i] for i in range(20)]) <= VIEW + 8
 
 
 def test_given_views_of_arrays_of_their_own_then_each_costs_its_array() -> None:
-    assert _bytes_each([np.zeros(10_000)[:10] for _ in range(20)]) >= 80_000
+    assert bytes_each([np.zeros(10_000)[:10] for _ in range(20)]) >= 80_000
 
 
 def test_given_views_of_blocks_that_come_one_after_another_then_the_blocks_count() -> None:
     blocks = [np.zeros((4, 1000)) for _ in range(8)]
-    assert _bytes_each([block[i] for block in blocks for i in range(4)]) >= 8_000
+    assert bytes_each([block[i] for block in blocks for i in range(4)]) >= 8_000
+
+
+@pytest.mark.parametrize("views", [2, 8, 20, 40])
+@pytest.mark.parametrize("count", [50, 100])
+@pytest.mark.parametrize("wrapped", [False, True], ids=["array", "record"])
+def test_given_views_of_blocks_then_each_block_counts_once(views: int, count: int, wrapped: bool) -> None:
+    blocks = [np.zeros((views, 1000)) for _ in range(count // views + 1)]
+    kept = [block[i] for block in blocks for i in range(views)][:count]
+    each = bytes_each([(7, one) for one in kept] if wrapped else kept)
+    assert 8_000 <= each <= 8_000 + 4 * VIEW
+
+
+def test_given_views_of_a_block_that_is_larger_than_what_is_looked_at_then_the_rows_count() -> None:
+    before, block = np.zeros(10), np.zeros((1000, 1000))
+    assert 8_000 <= bytes_each([before, *(block[i] for i in range(200))]) <= 8_000 + 2 * VIEW
+
+
+def test_given_classes_that_are_made_at_work_then_what_they_have_counts() -> None:
+    made = {f"Op{i}": type(f"Op{i}", (), {"table": np.zeros(10_000)}) for i in range(20)}
+    assert 80_000 <= bytes_each(made) < 90_000
+
+
+def test_given_a_tuple_that_is_replaced_by_longer_ones_then_it_is_a_container() -> None:
+    assert length_of((1, 2)) == 2
+    assert bytes_each(tuple(np.zeros(1000) for _ in range(20))) >= 8_000
 
 
 def test_given_one_array_that_is_kept_again_and_again_then_it_costs_nothing_more() -> None:
     whole = np.zeros(10_000)
-    assert _bytes_each([whole] * 20) <= 16
+    assert bytes_each([whole] * 20) <= 16
 
 
 def test_given_a_map_then_its_bytes_count() -> None:
@@ -47,7 +72,7 @@ def test_given_generators_that_wait_then_what_they_hold_counts() -> None:
     waiting = [rows() for _ in range(20)]
     for one in waiting:
         next(one)
-    assert _bytes_each(waiting) >= 80_000
+    assert bytes_each(waiting) >= 80_000
 
 
 def test_given_functions_then_what_they_close_over_counts_and_their_module_does_not() -> None:
@@ -55,7 +80,7 @@ def test_given_functions_then_what_they_close_over_counts_and_their_module_does_
         data = np.ones(10_000)
         return lambda: data
 
-    assert 80_000 <= _bytes_each([made() for _ in range(20)]) < 90_000
+    assert 80_000 <= bytes_each([made() for _ in range(20)]) < 90_000
 
 
 class Task:
@@ -72,7 +97,7 @@ class Task:
     ids=["method", "partial method", "partial"],
 )
 def test_given_calls_to_come_then_what_they_are_bound_to_counts(made: Callable[[], object]) -> None:
-    assert 80_000 <= _bytes_each([made() for _ in range(20)]) < 90_000
+    assert 80_000 <= bytes_each([made() for _ in range(20)]) < 90_000
 
 
 class Run:
@@ -85,7 +110,7 @@ def test_given_an_object_with_many_attributes_then_it_is_a_container_of_them() -
     for number in range(MANY + 10):
         setattr(run, f"grad_{number}", np.zeros(1000))
     assert length_of(run) == MANY + 10
-    assert 8_000 <= _bytes_each(run) <= 9_000
+    assert 8_000 <= bytes_each(run) <= 9_000
     assert length_of(Run) is None
 
 

@@ -8,7 +8,7 @@ import torch
 
 from penstock.doctor.places import Places
 from penstock.doctor.signals import Look, Suspect
-from penstock.doctor.signals.torch_graphs import DEEPEST, depth, longest
+from penstock.doctor.signals.torch_graphs import DEEPEST, depth, history_of, longest
 
 
 def added(start: Any, times: int) -> Any:
@@ -63,3 +63,11 @@ def test_given_a_total_with_a_history_then_its_name_and_line_are_found() -> None
     assert found.place is not None
     first = accumulate.__code__.co_firstlineno
     assert (found.place.file, found.place.line) == (__file__, first + 7)
+
+
+def test_given_a_tensor_then_the_length_of_its_history_is_known_where_it_has_one() -> None:
+    leaf = torch.zeros((), requires_grad=True)
+    assert history_of(added(leaf, 10)) == 11
+    assert history_of(leaf) is None
+    assert history_of(added(leaf, 3).detach()) is None
+    assert history_of([leaf]) is None

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 
 import torch
+from torch.nn.modules.module import register_module_forward_hook
 
 from penstock.doctor.signals import Look
-from penstock.doctor.signals.torch_hooks import MOST, meet, of_parameters
+from penstock.doctor.signals.torch_hooks import MOST, meet, of_all_modules, of_parameters
 
 
 def test_given_hooks_on_parameters_then_they_are_counted_and_those_removed_are_not() -> None:
@@ -51,3 +52,13 @@ def test_given_a_large_model_of_before_then_a_new_one_is_looked_at() -> None:
     assert before is not None
     new.register_hook(lambda grad: grad)
     assert of_parameters(Look()) == before + 1
+
+
+def test_given_hooks_for_all_modules_then_they_are_counted() -> None:
+    before = of_all_modules(Look())
+    assert before is not None
+    handles = [register_module_forward_hook(lambda module, inputs, output: None) for _ in range(3)]
+    assert of_all_modules(Look()) == before + 3
+    for handle in handles:
+        handle.remove()
+    assert of_all_modules(Look()) == before

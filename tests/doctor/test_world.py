@@ -12,6 +12,7 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from penstock.doctor.places import Places
+from penstock.doctor.sizes import deep_bytes, length_of
 from penstock.doctor.walk import World
 
 
@@ -72,3 +73,11 @@ def test_given_an_object_of_the_users_deep_inside_of_a_librarys_then_its_attribu
     wanted = id(model.a.a.a.layer.seen)  # no name leads to it but that of the model
     met = [node for node in world().walk(10**6) if id(node.thing) == wanted]
     assert [node.path() for node in met] == ["model.a.a.a.layer.seen"]
+
+
+def test_given_a_call_that_is_bound_again_and_again_then_it_is_merged_as_if_nobody_looked() -> None:
+    first = partial(print, 1)
+    here = world()
+    assert [label for label, _ in here.members(first)] == [".func", ".args", ".keywords"]
+    assert length_of(first) is None and deep_bytes(first) > 0
+    assert partial(first, 2).args == (1, 2)

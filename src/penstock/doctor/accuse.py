@@ -10,10 +10,11 @@ from statistics import median
 from penstock.doctor.candidates import Candidate
 from penstock.doctor.findings import Finding
 from penstock.doctor.forecast import forecast_bytes, forecast_descriptors
-from penstock.doctor.paths import Described
+from penstock.doctor.paths import BYTES, NODES, Described
 from penstock.doctor.places import Place
+from penstock.doctor.probes import Kept
 from penstock.doctor.remedies import remedies
-from penstock.doctor.source import bound_at, growing_lines, name_in
+from penstock.doctor.source import bound_at, called, function_at, growing_lines, name_in, rebound, spelled
 from penstock.doctor.watching import Watching
 from penstock.memory.sizes import show_bytes
 
@@ -21,6 +22,8 @@ EXACT, LARGE = ("ndarray", "bytes", "bytearray", "str", "float", "int"), 65536
 """Members whose bytes are known, as those of large ones are; of others they are a guess."""
 MAPPED = ("memmap", "mmap")
 """Members that each have a descriptor of their own: one leak, not two."""
+DIRECT = 3
+"""So long a chain is a name, perhaps an attribute, and the thing: where the name was bound says enough."""
 PAIRED = 0.05
 NEED_A_LINE = ("process.segments",)
 """What other processes make grow too: it counts where a line of the script was seen to do it."""
@@ -33,6 +36,7 @@ CLOSE = 0.3
 def accuse(watching: Watching, one: Candidate) -> Finding:
     """The finding of a candidate."""
     remedy = remedies()[one.kind]
+    watching.evidence.focus = one.during
     finding = Finding(remedy, "", one.unit, one.axis, one.growth, one.tier, curve=one.curve, key=one.key)
     per_step = one.axis.one == "a step"
     if one.described is not None:
@@ -58,19 +62,27 @@ def _of_path(watching: Watching, one: Candidate, found: Described, finding: Find
     places, name = watching.places, name_in(found.labels)
     finding.bytes_each = one.growth.slope * found.each
     large = found.each >= LARGE and not found.made_up and found.member not in MAPPED
-    finding.exact = found.buffer or found.member in EXACT or large
+    finding.exact = found.unit == BYTES or found.member in EXACT or large
     finding.inside = found.inside
-    finding.bound = bound_at(places, found.file, name)
+    files = found.files or (found.file,)
+    if found.met and not found.file:  # a library's: by its last name, in whatever file of the user's
+        modules = [module for _, module in watching.paths.world.user_modules()]
+        files = (watching.script or "", *(str(getattr(one, "__file__", "")) for one in modules))
+    finding.bound = next((at for file in files if (at := bound_at(places, file, name))), None)
     finding.place = likely(watching.evidence.lines(one.key))
-    if finding.place is not None and watching.paths.world.threads:
+    if finding.place is not None:
         finding.place = _elsewhere(watching, found, finding.place)
     for label in reversed(found.labels):
-        if finding.place is None:
-            finding.place = _by_source(watching, found.file, name_in((label,)))
+        for file in files if finding.place is None else ():
+            finding.place = finding.place or _by_source(watching, file, name_in((label,)))
     if finding.place is None:
         finding.place = likely(watching.evidence.lines("memory.heap")) or finding.bound
     if found.made_line:
         finding.place = Place(found.file, found.made_line)
+    whose = ("self",) if found.met and found.labels[0].isidentifier() else found.labels[:1]
+    finding.name, finding.type = spelled("".join(whose + found.labels[1:])) or name, found.type
+    if found.unit == NODES and finding.place is not None:
+        finding.itself = finding.place in growing_lines(places, finding.place.file, name)
     heap = likely(
         watching.evidence.lines("memory.heap"), one.growth.slope * found.each * watching.evidence.rounds()
     )
@@ -78,10 +90,9 @@ def _of_path(watching: Watching, one: Candidate, found: Described, finding: Find
     where = f" in `{finding.bound}`" if finding.bound else ""
     member = f" of {found.member}" if found.member not in ("", "NoneType") else ""
     thing = "an" if found.type[:1].lower() in "aeiou" else "a"
-    amount = show_bytes(int(one.growth.slope)) if found.buffer else f"{one.growth.slope:.3g}"
-    finding.what = (
-        f"`{found.path}`{where}, {thing} {found.type}{member} that grows by {amount} {one.axis.one}"
-    )
+    amount = show_bytes(int(one.growth.slope)) if found.unit == BYTES else f"{one.growth.slope:.3g}"
+    grows = f"whose history grows by {amount} nodes" if found.unit == NODES else f"that grows by {amount}"
+    finding.what = f"`{found.path}`{where}, {thing} {found.type}{member} {grows} {one.axis.one}"
     inside = f"function `{found.scope}`" if found.scope else "module"
     chain = [f"`{found.labels[0]}` in the {inside}"]
     for label, owner in zip(found.labels[1:], found.owners[1:], strict=True):
@@ -92,25 +103,31 @@ def _of_path(watching: Watching, one: Candidate, found: Described, finding: Find
 def _elsewhere(watching: Watching, found: Described, place: Place) -> Place:
     """The line of another thread that makes it longer, where the one that was seen does not.
 
-    Lines are followed on the main thread: what another adds is seen at whatever line that one is at.
+    Lines are followed on one thread: what another adds is seen at whatever line that one is at. A library's
+    threads call the user's code for a moment only: it may never have been seen at work there.
     """
     lines = [
         line
         for label in found.labels
         for line in growing_lines(watching.places, found.file, name_in((label,)))
     ]
-    ran = {line for burst in watching.evidence.bursts for line in burst.ran}
+    ran = {line for burst in watching.evidence.seen() for line in burst.ran}
     others = [line for line in lines if line not in ran]
-    return others[-1] if others and place not in lines else place
+    threads = watching.paths.world.threads or others == lines
+    return others[-1] if threads and others and place not in lines else place
 
 
 def _by_source(watching: Watching, file: str, name: str) -> Place | None:
     lines = growing_lines(watching.places, file, name)
     ran: Counter[Place] = Counter()
-    for burst in watching.evidence.bursts:
+    for burst in watching.evidence.seen():
         ran.update(burst.ran)
     seen = [place for place in lines if place in ran]
-    return max(seen, key=lambda place: ran[place]) if seen else lines[-1] if lines else None
+    if seen:
+        return max(seen, key=lambda place: ran[place])
+    active = watching.evidence.at_work_in
+    near = [one for one in lines if (file, function_at(watching.places, file, one.line)) in active]
+    return near[-1] if near else lines[-1] if lines else None
 
 
 def _of_signal(watching: Watching, one: Candidate, finding: Finding) -> None:
@@ -125,6 +142,8 @@ def _of_signal(watching: Watching, one: Candidate, finding: Finding) -> None:
         finding.bound = said.place if said.place != finding.place else None
         finding.chain = said.chain
         finding.what = said.what
+    if signal.objects and not signal.quick:  # it is not read at lines
+        finding.place = finding.place or most(evidence.sites(one.kind))
     if finding.place is None and not signal.bytes and signal.key not in NEED_A_LINE:
         finding.place = likely(evidence.at_work(one.key))
     if signal.bytes:
@@ -146,10 +165,29 @@ def _of_type(watching: Watching, one: Candidate, finding: Finding) -> None:
     if not gc.isenabled() and not finding.chain:
         finding.remedy = remedies()["cycles"]
     finding.place = most(evidence.sites(one.key)) or most(evidence.sites(finding.remedy.kind))
+    finding.itself = finding.place is not None
+    if finding.place is None and known is not None and known.name:
+        finding.place = _by_name(watching, known)
     if finding.place is None:
         finding.place = likely(evidence.lines("python.blocks")) or likely(evidence.lines("memory.heap"))
     kept = f", kept by {finding.chain[0]}" if finding.chain else ""
     finding.what = f"{one.growth.slope:.3g} more objects of {one.unit} {one.axis.one}{kept}"
+
+
+def _by_name(watching: Watching, known: Kept) -> Place | None:
+    """The line that makes what a name keeps longer, or binds it anew, or else made it."""
+    found = _by_source(watching, known.file, known.name)
+    if found is None:
+        ran = {line for burst in watching.evidence.seen() for line in burst.ran}
+        again = [
+            line
+            for lines in (called, rebound)
+            for line in lines(watching.places, known.file, known.name)
+            if line in ran
+        ]
+        found = again[-1] if again else None
+    direct = len(known.chain) <= DIRECT
+    return found or (bound_at(watching.places, known.file, known.name) if direct else None)
 
 
 def likely(
@@ -174,6 +212,11 @@ def likely(
                 ),
                 None,
             )
+            alike = [p for p, m in usual.items() if m > 0 and abs(sum(lines[p]) - back) <= PAIRED * back]
+            if (
+                taker is None and len(alike) == 1
+            ):  # it gives back at some times, and does other things at others
+                taker = alike[0]
             if taker is not None:
                 usual.pop(taker)
                 usual.pop(place)

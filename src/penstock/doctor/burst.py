@@ -54,6 +54,7 @@ class Burst:
         self._calls = 0
         self._worked = 0.0
         self._paused: list[FrameType] = []
+        self._ended = False
 
     def start(self, frame: FrameType | None) -> None:
         """Begin, with the frames that are at work already."""
@@ -71,6 +72,7 @@ class Burst:
 
     def stop(self) -> None:
         """End: nothing is traced any more."""
+        self._ended = True
         if sys.gettrace() == self._call:
             sys.settrace(None)
         for frame in self._paused:
@@ -85,6 +87,9 @@ class Burst:
         return perf_counter() - self._began > PATIENCE or self.cost > DEAREST
 
     def _call(self, frame: FrameType, _event: str, _: object) -> Any:
+        if self._ended:  # by another thread
+            sys.settrace(None)
+            return None
         code = frame.f_code
         self._calls += 1
         kind = self.made.get(code)
@@ -104,6 +109,9 @@ class Burst:
         return self._worked + CALL * self._calls
 
     def _line(self, frame: FrameType, event: str, _: object) -> Any:
+        if self._ended:
+            frame.f_trace = None
+            return None
         if event == "line":
             self._account(frame)
             self._at = Place(frame.f_code.co_filename, frame.f_lineno)
@@ -153,6 +161,11 @@ class Burst:
 
     def _take(self, frame: FrameType) -> None:
         for key, probe in self.probes.items():
-            value = probe(frame)
+            try:
+                value = probe(frame)
+            except (
+                Exception
+            ):  # what is looked at may be anything by now, and this is in the middle of the script
+                continue
             if value is not None:
                 self._last[key] = value

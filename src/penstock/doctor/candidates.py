@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 from penstock.doctor.axis import axis_of
 from penstock.doctor.findings import Axis, Curve
-from penstock.doctor.paths import Described
-from penstock.doctor.probes import LEAST_PLAIN
-from penstock.doctor.probes import PLAIN as PLAIN_TYPES
+from penstock.doctor.paths import BYTES, MEMBERS, NODES, PLAIN, Described
+from penstock.doctor.probes import LEAST_PLAIN, is_plain
 from penstock.doctor.signals import Signal, loaded
 from penstock.doctor.verdict import Growth, judge, quarters, theil_sen
 from penstock.doctor.watching import Watching
@@ -22,22 +21,21 @@ FAST, MUCH = 1e6, 4e6
 """Bytes a second, and in all, from which on it matters however small each is."""
 STOPPED = 0.3
 """Growth in a loop that is over counts, unless other loops have gone on for this part of its time since."""
-LEAST_LENGTH = 8.0
-LEAST_BUFFER = 4096.0
+LEAST = {MEMBERS: 8.0, BYTES: 4096.0, NODES: 20.0}
 LEAST_OBJECTS = 20.0
 LEAST_FOREIGN, SELDOM = 60.0, 0.2
 """Of a library's types: so many, and so many a step; libraries fill caches of their own for a while."""
+LEAST_NAMED = 8.0
+"""Of objects that a name of the user's is known to keep."""
 CALM, RUNTIMES = 4.0, ("tensorflow", "torch", "jax")
 """Runtimes settle slowly: with one of them, memory must grow by so many times more to count."""
 ASKED = 0.3
 """Pages that come into use are no growth where less than this part of them was asked for meanwhile."""
 BLOCK = 48.0
 """About the bytes of a small object of Python."""
-PLAIN = ("growing-container", "growing-buffer", "unbounded-cache")
-"""Kinds of which the bytes decide; the others are no bookkeeping however small."""
 
 
-Grown = tuple[Axis, Growth, float, Curve, float]
+Grown = tuple[Axis, Growth, float, Curve, float, tuple[float, float]]
 
 
 @dataclass
@@ -53,10 +51,14 @@ class Candidate:
     by_second: float
     curve: Curve
     last: float
+    during: tuple[float, float]
+    """When the loop in which it grows was at work."""
     signal: Signal | None = None
     described: Described | None = None
     minor: str = ""
     """If it does not matter: what to say of it."""
+    faint: bool = False
+    """Whether it counts only where memory grows that nothing else explains: there are few of them."""
     bounded: bool = False
     """Whether it has a bound: no finding, but memory that it fills is no finding either."""
 
@@ -87,12 +89,16 @@ def candidates(watching: Watching, stretches: list[tuple[str, range]]) -> Iterat
         elif key.startswith("type "):
             if key.startswith(("type penstock.doctor.", "type array.")):
                 continue
-            plain = key[5:].startswith(PLAIN_TYPES)
             user = watching.paths.world.of_user_module(key[5:].rpartition(".")[0])
-            least = LEAST_PLAIN if plain else LEAST_OBJECTS if user else LEAST_FOREIGN
-            found = grows(watching, stretches, key, least)
-            if found is not None and (user or found[1].slope >= SELDOM):
-                yield Candidate(key, "python-objects", f"`{key.rpartition('.')[2]}`", 4, *found)
+            least = LEAST_PLAIN if is_plain(key[5:]) else LEAST_OBJECTS if user else LEAST_FOREIGN
+            keeper = watching.evidence.types.get(key)
+            named = keeper is not None and bool(keeper.name)
+            found = grows(watching, stretches, key, LEAST_NAMED if named else least)
+            if found is not None:
+                enough = found[1].gained >= least and (user or found[1].slope >= SELDOM)
+                if enough or named:
+                    unit = f"`{key.rpartition('.')[2]}`"
+                    yield Candidate(key, "python-objects", unit, 4, *found, faint=not enough)
         else:
             yield from _path(watching, stretches, key)
 
@@ -101,11 +107,10 @@ def _path(watching: Watching, stretches: list[tuple[str, range]], key: str) -> I
     described = watching.paths.described.get(key)
     if described is None:
         return
-    least = LEAST_BUFFER if described.buffer else LEAST_LENGTH
-    found = grows(watching, stretches, key, least)
+    unit = described.unit
+    found = grows(watching, stretches, key, LEAST[unit])
     if found is None:
         return
-    unit = "bytes" if described.buffer else "members"
     one = Candidate(key, described.kind, unit, 3, *found, described=described, bounded=described.bounded)
     least = SMALL / 2 if described.made_up else SMALL
     if not one.bounded and described.kind in PLAIN and not _matters(one, described.each, least):
@@ -118,7 +123,7 @@ def _path(watching: Watching, stretches: list[tuple[str, range]], key: str) -> I
 
 def _used(watching: Watching, signal: Signal, found: Grown) -> Grown | None:
     """Without an array that was there before and is filled bit by bit, and without what is kept free."""
-    axis, growth, by_second, curve, last = found
+    axis, growth, by_second, curve, last, during = found
     asked, idle = (_gained(watching, key, axis, curve) for key in (signal.within, signal.idle))
     if asked is not None and asked < ASKED * growth.gained:
         return None
@@ -126,7 +131,7 @@ def _used(watching: Watching, signal: Signal, found: Grown) -> Grown | None:
     if share < ASKED:
         return None
     less = Growth(growth.slope * share, growth.low * share, growth.high * share, growth.gained * share)
-    return axis, less, by_second * share, curve, last
+    return axis, less, by_second * share, curve, last, during
 
 
 def _gained(watching: Watching, key: str, axis: Axis, curve: Curve) -> float | None:
@@ -168,5 +173,6 @@ def grows(watching: Watching, stretches: list[tuple[str, range]], key: str, leas
         timed = list(series.within(span, book.times))
         by_second = theil_sen([x for x, _ in timed[-60:]], [y for _, y in timed[-60:]])[0]
         curve = Curve(tuple(x for x, _ in points), tuple(y for _, y in points))
-        return axis, judged.growth, by_second, curve, points[-1][1]
+        during = (book.times[span.start], book.times[span.stop - 1])
+        return axis, judged.growth, by_second, curve, points[-1][1], during
     return None

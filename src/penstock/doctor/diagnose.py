@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from penstock.doctor.accuse import NEED_A_LINE, accuse
 from penstock.doctor.axis import axis_of
-from penstock.doctor.candidates import BLOCK, PLAIN, Candidate, candidates
+from penstock.doctor.candidates import BLOCK, Candidate, candidates
 from penstock.doctor.findings import CLEAN, LEAK, UNCLEAR, Curve, Diagnosis, Finding
+from penstock.doctor.paths import NODES, PLAIN
 from penstock.doctor.probes import rising
 from penstock.doctor.remedies import remedies
 from penstock.doctor.verdict import judge
@@ -25,6 +26,8 @@ FIRST = ("shared-memory", "threads", "child-processes", "keras-models")
 """Each of these opens descriptors too, or registers functions, and says more."""
 SAME = {("keras-models", "tf-retracing")}
 """A model that is trained has functions of its own."""
+APART = {"jax-arrays", "jax-compile"}
+"""Two leaks, where two lines make them, though both grow by one a step."""
 CURVES = ("memory.anonymous", "memory.heap", "memory.heap_free", "memory.files")
 
 
@@ -55,10 +58,13 @@ def diagnose(watching: Watching) -> Diagnosis:
     findings = [
         accuse(watching, one)
         for one in found
-        if not one.minor and not one.bounded and not (minor and one.vague)
+        if not one.minor and not one.bounded and not one.faint and not (minor and one.vague)
     ]
     bounded = [accuse(watching, one) for one in found if one.bounded]
-    said.findings = settle(_with_line(_lent(findings)), bounded)
+    said.findings = settle(_with_line(_histories(_lent(findings))), bounded)
+    if any(one.tier == 5 for one in said.findings):
+        faint = [accuse(watching, one) for one in found if one.faint]
+        said.findings = settle([*said.findings, *(one for one in faint if one.place is not None)], bounded)
     said.notes = [*_minor(found), *(() if said.findings else watching.evidence.waste())]
     said.status = LEAK if said.findings else CLEAN
     return said
@@ -97,6 +103,15 @@ def _lent(findings: list[Finding]) -> list[Finding]:
     return findings
 
 
+def _histories(findings: list[Finding]) -> list[Finding]:
+    """Of tensors whose histories become longer, the one that is made from itself: others come from it."""
+    long = [one for one in findings if one.unit == NODES and one.place is not None]
+    if not long:
+        return findings
+    told = [one for one in long if one.itself] or [min(long, key=lambda one: (one.tier != 3, one.inside))]
+    return [one for one in findings if one.unit != NODES or any(one is other for other in told)]
+
+
 def _with_line(findings: list[Finding]) -> list[Finding]:
     """Without those that have no line where another of the same kind has one."""
     placed = {one.kind for one in findings if one.place is not None}
@@ -132,20 +147,22 @@ def _accounts(others: Sequence[Finding], one: Finding) -> bool:
     return sum(known) >= EXPLAINED * slope
 
 
-def _order(one: Finding) -> tuple[int, bool, bool, bool, int, float]:
+def _order(one: Finding) -> tuple[int, bool, bool, bool, int, bool, float]:
     """The most telling first: of memory, the heap and not its pages; of objects, what has the others."""
     last = one.key == "memory.anonymous" or one.key.startswith("type builtins.")
     depth = len(one.chain) if one.tier == 4 and one.chain else DEEPEST
-    return one.tier, one.kind not in FIRST, last, one.inside, depth, -(one.bytes_each or 0.0)
+    guess = one.tier == 4 and not one.itself
+    return one.tier, one.kind not in FIRST, last, one.inside, depth, guess, -(one.bytes_each or 0.0)
 
 
 def _explains(other: Finding, one: Finding, kept: list[Finding]) -> bool:
     keeps = other.tier in (1, 2) and one.tier in (1, 2, 3) and (not one.exact or one.kind == other.kind)
-    if keeps and _alike(one, other):  # what is kept in a list, and the list
+    apart = {one.kind, other.kind} == APART and one.place != other.place
+    if keeps and not apart and _alike(one, other):  # what is kept in a list, and the list
         other.chain = other.chain or one.chain
         if one.place is not None and _names_it(one, other):
             other.place = one.place  # the line that keeps them says more than the one that makes them
-            other.remedy, other.what = one.remedy, one.what
+            other.remedy, other.what, other.name, other.type = one.remedy, one.what, one.name, one.type
         return True
     if one.place is not None and one.place == other.place:
         return True
@@ -155,7 +172,7 @@ def _explains(other: Finding, one: Finding, kept: list[Finding]) -> bool:
         return any(not f.exact for f in kept) or _accounts(kept, one)
     if (other.kind, one.kind) in SAME:
         return True
-    if one.inside and one.tier == other.tier == 3 and not other.inside and _alike(one, other):
+    if one.inside and one.tier == other.tier == 3 and _alike(one, other):
         return True  # what a library notes of each thing that the user keeps
     return one.tier == 3 and other.tier == 2 and one.place is None
 

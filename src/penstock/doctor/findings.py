@@ -56,6 +56,12 @@ class Finding:
     """Whether the bytes are known rather than guessed."""
     inside: bool = False
     """Whether it is inside of a library's object: no line of the user's puts it there by name."""
+    itself: bool = False
+    """Whether the line was seen to make it, or makes it from what it was before: `total = total + loss`."""
+    name: str = ""
+    """What the user calls it, where that can be written in code."""
+    type: str = ""
+    """Of a container: what it is."""
     forecast: Forecast | None = None
     curve: Curve = Curve((), ())
     key: str = ""
@@ -64,6 +70,11 @@ class Finding:
     def kind(self) -> str:
         """The kind of finding."""
         return self.remedy.kind
+
+    @property
+    def sample(self) -> str:
+        """Code that has it no more, with the user's own name."""
+        return self.remedy.sample_for(self.name, self.type)
 
     def as_json(self) -> dict[str, Any]:
         """Plain data, with the keys of `docs/doctor.md`."""
@@ -90,7 +101,7 @@ class Finding:
             "forecast": self.forecast.as_json() if self.forecast else None,
             "why": self.remedy.why,
             "fix": self.remedy.fix,
-            "sample": self.remedy.sample,
+            "sample": self.sample,
             "curve": {"x": list(self.curve.xs), "y": list(self.curve.ys)},
         }
 

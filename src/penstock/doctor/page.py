@@ -97,7 +97,7 @@ def _finding(one: Finding) -> Iterator[str]:
     forecast = f"<br>{escape(str(one.forecast))}" if one.forecast else ""
     yield f"<dt>growth</dt><dd>{escape(growth_text(one))}{forecast}</dd>"
     yield f"<dt>why</dt><dd>{_code(one.remedy.why)}</dd>"
-    yield f"<dt>fix</dt><dd>{_code(one.remedy.fix)}<pre>{escape(one.remedy.sample)}</pre></dd>"
+    yield f"<dt>fix</dt><dd>{_code(one.remedy.fix)}<pre>{escape(one.sample)}</pre></dd>"
     yield "</dl></section>"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import linecache
 import site
 import sys
 import sysconfig
@@ -72,7 +73,9 @@ class Places:
         if file.startswith(self._libraries + HERE):
             return False
         full = str(Path(file).resolve())
-        return not full.startswith(self._libraries + HERE)
+        if full.startswith(self._libraries + HERE):
+            return False
+        return bool(linecache.getlines(file))  # a name that was made up for code has no lines
 
     def stack(self, frame: FrameType | None) -> list[FrameType]:
         """The user's frames below `frame`, the outermost first."""
@@ -105,8 +108,6 @@ class Places:
         """The syntax of a file, or None where there is no source."""
         if file not in self._trees:
             try:
-                import linecache
-
                 lines = linecache.getlines(file)
                 self._trees[file] = ast.parse("".join(lines)) if lines else None
             except (OSError, SyntaxError, ValueError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections import Counter
 from collections.abc import Callable
@@ -15,20 +16,28 @@ from penstock.doctor.paths import Paths
 from penstock.doctor.places import Place, Places
 from penstock.doctor.referrers import chain_of
 from penstock.doctor.signals import Look, Signal, Suspect, kept_kind, loaded, made_classes
+from penstock.doctor.source import name_in
 from penstock.doctor.verdict import quarters
+from penstock.doctor.walk import Node, World
 
 MOST = 24
 """So many suspects are watched at once."""
 LATEST = 4
 """So many bursts are kept."""
+LINKS = 30
+"""Things of which each has the next, so many in a row, are a chain."""
 ASKED = 3
 """Of so many types it is asked who keeps them: it takes a while."""
 LONG = 0.4
 """Seconds after which no more is asked: where there are many objects, one answer takes as long."""
 ALWAYS = ("memory.heap", "memory.anonymous")
-LEAST = {"length": 4.0, "buffer": 1024.0, "type": 20.0}
+LEAST = {"length": 4.0, "buffer": 1024.0, "history": 20.0, "type": 20.0}
 """What must come on top for a container, a buffer or a type to be asked after."""
 PLAIN = ("builtins.", "collections.", "weakref.ReferenceType", "weakref.KeyedRef", "array.")
+CODE = tuple(
+    f"builtins.{name}" for name in ("function", "method", "module", "generator", "coroutine", "type")
+)
+"""Of Python's own types those that nobody makes many of for a short time."""
 LEAST_PLAIN = 1000.0
 """Of lists, dicts and tuples there are many, and some of them are the doctor's own, as its series are."""
 
@@ -55,6 +64,8 @@ class Rounds:
     sites: dict[str, Counter[Place]]
     ran: Counter[Place]
     rounds: int
+    at: float = 0.0
+    """When it began."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +74,9 @@ class Kept:
 
     kind: str
     chain: tuple[str, ...]
+    name: str = ""
+    """The user's name at the beginning of the chain, and its file."""
+    file: str = ""
 
 
 class Evidence:
@@ -76,6 +90,12 @@ class Evidence:
         """What signals say themselves of who it is."""
         self.types: dict[str, Kept] = {}
         """Of types that grow: who keeps them."""
+        self.focus = (0.0, float("inf"))
+        """The time that is asked about: what was seen in loops before it and after it does not count."""
+        self.at_work_in: set[tuple[str, int]] = set()
+        """The user's functions that were seen at work, by their files and first lines."""
+        self.soon = False
+        """Whether something has come to light whose lines are to be watched."""
         self._last: dict[str, float] = {}
         self._at_work: dict[str, dict[Place, list[float]]] = {}
 
@@ -95,19 +115,42 @@ class Evidence:
                     continue
                 if said.place is not None or signal.key not in self.suspects:
                     self.suspects[signal.key] = said
-        if not thaw or any(key.startswith("length ") or key in named for key in found):
+        if not thaw or any(key in named or self.paths.matters(key) for key in found):
             return False  # it has a name already, or there will be time for it later
         names = [key[5:] for key in found if key.startswith("type ")]
-        newest = {f"{type(one).__module__}.{type(one).__qualname__}": one for one in look.objects}
         began, thawed = perf_counter(), False
-        for name in sorted(names, key=lambda name: -look.types[name])[:ASKED]:
+        for name in sorted(names, key=lambda name: (name.startswith(PLAIN), -look.types[name]))[:ASKED]:
             if perf_counter() - began > LONG:
                 break
-            if name in newest and f"type {name}" not in self.types:
-                thing, thawed = newest[name], True
-                chain = chain_of(thing, self.places)
-                self.types[f"type {name}"] = Kept(kept_kind(thing, "") or "python-objects", chain)
+            if f"type {name}" not in self.types:
+                thawed = self._ask(name, look) or thawed
         return thawed
+
+    def _ask(self, name: str, look: Look) -> bool:
+        """Who keeps objects of a type; whether there was one to ask of.
+
+        One in the middle says who keeps them; the newest, if each keeps the one before. Which end that one is
+        at, the collector does not say.
+        """
+        linked = linked_name(self.paths.world, name)
+        if linked is not None:
+            self.types[f"type {name}"] = Kept(linked.kind, linked.chain, linked.name, linked.file)
+            return False
+        mine = [one for one in look.objects if f"{type(one).__module__}.{type(one).__qualname__}" == name]
+        asked = [mine[len(mine) // 2], mine[-1], mine[0]] if mine else []
+        if not gc.isenabled():
+            del asked[1:]  # those that nobody has any more are there too: a name may have the last
+        del mine
+        for thing in asked:
+            chain = chain_of(thing, self.places)
+            kind = kept_kind(thing, "") or "python-objects"
+            self.types[f"type {name}"] = Kept(kind, chain.labels, chain.name, chain.file)
+            if chain.holder is not None:
+                self.paths.world.keep_an_eye_on(chain.holder, chain.labels[0].strip("`"))
+                self.soon = True
+            if chain.name or (chain.labels and not is_plain(name)):
+                break
+        return bool(asked)
 
     def moment(self, key: str, value: float, place: Place | None) -> None:
         """A counter was read, while the user's code was at a line."""
@@ -141,22 +184,28 @@ class Evidence:
         suspects = set(growing(book))
         look = Look()
         found: dict[str, Callable[[FrameType], float | None]] = {}
-        lengths = {key for key in suspects if key.startswith(("length ", "buffer "))}
+        lengths = {key for key in suspects if key.startswith(("length ", "buffer ", "history "))}
         for signal in signals:
             dear = signal.key == "python.blocks" and lengths
             if signal.quick and (signal.key in suspects or signal.key in ALWAYS) and not dear:
                 found[signal.key] = lambda _, signal=signal: signal.value(look, line=True)  # type: ignore[misc]
-        found.update(self.paths.probes(set(sorted(lengths)[:MOST])))
+        risen = rising(book, signals)
+        ranked = sorted(lengths, key=lambda key: (key not in risen, key))
+        found.update(self.paths.probes(set(ranked[:MOST])))
         return found
 
-    def add(self, burst: Burst) -> None:
-        """Keep what a burst has seen."""
-        self.bursts.append(Rounds(burst.grew, burst.sites, burst.ran, burst.rounds))
+    def add(self, burst: Burst, at: float = 0.0) -> None:
+        """Keep what a burst has seen that began at a time."""
+        self.bursts.append(Rounds(burst.grew, burst.sites, burst.ran, burst.rounds, at))
         del self.bursts[:-LATEST]
+
+    def seen(self) -> list[Rounds]:
+        """The bursts that tell of the time in question."""
+        return [one for one in self.bursts if self.focus[0] <= one.at <= self.focus[1]]
 
     def lines(self, key: str) -> dict[Place, list[float]]:
         """What each line has added to a counter, over all bursts but the first where there are more."""
-        seen = [burst.grew[key] for burst in self.bursts if key in burst.grew]
+        seen = [burst.grew[key] for burst in self.seen() if key in burst.grew]
         total: dict[Place, list[float]] = {}
         for one in seen[1:] if len(seen) > 1 else seen:
             for place, gained in one.items():
@@ -172,7 +221,7 @@ class Evidence:
     def sites(self, kind: str) -> Counter[Place]:
         """The lines that have made things of a kind."""
         total: Counter[Place] = Counter()
-        for burst in self.bursts:
+        for burst in self.seen():
             total.update(burst.sites.get(kind, Counter()))
         return total
 
@@ -189,7 +238,44 @@ class Evidence:
     def rounds(self) -> int:
         """How many rounds of the loop were watched, those of the first burst left out where there "
         "are more."""
-        return sum(burst.rounds for burst in self.bursts[1:] or self.bursts)
+        bursts = self.seen()
+        return sum(burst.rounds for burst in bursts[1:] or bursts)
+
+
+def linked_name(world: World, kind: str) -> Kept | None:
+    """The name of the user's whose object has another of its type, and that another, and so on."""
+    for node in world.walk():
+        found = type(node.thing)
+        if f"{found.__module__}.{found.__qualname__}" != kind or not _is_linked(node.thing):
+            continue
+        root = node.root()
+        name = name_in(tuple(label for label in _labels(node)))
+        inside = f" in `{root.scope}`" if root.scope else ""
+        chain = (f"`{node.path()}`{inside}", found.__name__, found.__name__)
+        return Kept(kept_kind(node.thing, "") or "python-objects", chain, name, root.file)
+    return None
+
+
+def _labels(node: Node) -> list[str]:
+    found: list[str] = []
+    at: Node | None = node
+    while at is not None:
+        found.append(at.label)
+        at = at.above
+    return found[::-1]
+
+
+def _is_linked(thing: object) -> bool:
+    kind, seen = type(thing), {id(thing)}
+    for _ in range(LINKS):
+        inside = [one for one in gc.get_referents(thing) if type(one) is kind or type(one) is dict]
+        inside += [one for table in inside if type(table) is dict for one in table.values()]
+        following = next((one for one in inside if type(one) is kind and id(one) not in seen), None)
+        if following is None:
+            return False
+        seen.add(id(following))
+        thing = following
+    return True
 
 
 def _maker(owner: object, kind: str, found: dict[CodeType, str]) -> None:
@@ -213,7 +299,12 @@ def least_of(key: str) -> float:
     kind, _, name = key.partition(" ")
     if name.startswith("penstock.doctor."):
         return float("inf")
-    return LEAST_PLAIN if kind == "type" and name.startswith(PLAIN) else LEAST.get(kind, 0.0)
+    return LEAST_PLAIN if kind == "type" and is_plain(name) else LEAST.get(kind, 0.0)
+
+
+def is_plain(name: str) -> bool:
+    """Whether there are many of a type at any time, which come and go."""
+    return name.startswith(PLAIN) and name not in CODE
 
 
 def rising(book: Book, signals: list[Signal]) -> set[str]:

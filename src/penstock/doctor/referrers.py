@@ -4,20 +4,43 @@ from __future__ import annotations
 
 import gc
 import sys
+from collections import deque
+from dataclasses import dataclass
 from types import CellType, CodeType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any
 
-from penstock.doctor.places import Places
+from penstock.doctor.places import Places, names_of
 
 DEEPEST = 14
 WIDEST = 40
 """Of more referrers of one object, the others are not followed."""
+LARGER = (list, dict, set, deque)
+ANONYMOUS = "?"
+"""A value that has no name in the function that works with it."""
 BUSIEST = 60
 """So many objects are looked at, level by level."""
 
 
-def chain_of(thing: object, places: Places) -> tuple[str, ...]:
-    """The references that keep `thing` alive, from a name to the thing; empty where none was found."""
+LARGE = 20
+"""A container with so many members may be what keeps them; an object has fewer attributes."""
+Way = tuple[object, tuple[str, ...], object]
+"""An object, the chain from it to the thing, and the large container on it, if there is one."""
+
+
+@dataclass(frozen=True)
+class Chain:
+    """The references that keep a thing alive, from a name to the thing; empty where none was found."""
+
+    labels: tuple[str, ...] = ()
+    name: str = ""
+    """The user's name at the beginning, and its file."""
+    file: str = ""
+    holder: object = None
+    """A large container of a module's that is on the way."""
+
+
+def chain_of(thing: object, places: Places) -> Chain:
+    """Who keeps `thing` alive."""
     gc.unfreeze()  # what was set aside can refer to it too
     try:
         return _search(thing, places)
@@ -25,17 +48,21 @@ def chain_of(thing: object, places: Places) -> tuple[str, ...]:
         gc.freeze()
 
 
-def _search(thing: object, places: Places) -> tuple[str, ...]:
-    level: list[tuple[object, tuple[str, ...]]] = [(thing, (type(thing).__name__,))]
+def _search(thing: object, places: Places) -> Chain:
+    level: list[Way] = [(thing, (type(thing).__name__,), None)]
     seen = {id(thing), id(level)}
     frames = {id(sys._getframe()), id(sys._getframe(1))}
+    named = _locals(places)
     modules = {id(vars(m)): name for name, m in list(sys.modules.items()) if isinstance(m, ModuleType)}
     looked = 0
-    fallback: tuple[str, ...] = ()
+    fallback = Chain()
     for _ in range(DEEPEST):
-        following: list[tuple[object, tuple[str, ...]]] = []
-        for target, chain in level:
+        following: list[Way] = []
+        for target, chain, holder in level:
             looked += 1
+            if id(target) in named:
+                name, function, file = named[id(target)]
+                return Chain((f"`{name}` in `{function}`", *chain), name, file)
             if looked > BUSIEST:
                 return fallback
             found = gc.get_referrers(target)
@@ -49,15 +76,16 @@ def _search(thing: object, places: Places) -> tuple[str, ...]:
                 seen.add(id(one))
                 end = _end(one, target, modules, places)
                 if end is not None:
-                    text, is_user = end
-                    if is_user:
-                        return (text, *chain)
-                    fallback = fallback or (text, *chain)
+                    text, name, file = end
+                    if name:
+                        return Chain((text, *chain), name, file, _lasting(one, holder))
+                    fallback = fallback if fallback.labels else Chain((text, *chain), holder=holder)
                     continue
                 label = _label(one, target)
-                following.append((one, (label, *chain) if label else chain))
+                large = isinstance(one, LARGER) and len(one) >= LARGE
+                following.append((one, (label, *chain) if label else chain, one if large else holder))
             del found
-        if fallback:
+        if fallback.labels:
             return fallback
         level = following
         if not level:
@@ -65,19 +93,35 @@ def _search(thing: object, places: Places) -> tuple[str, ...]:
     return fallback
 
 
-def _end(one: object, target: object, modules: dict[int, str], places: Places) -> tuple[str, bool] | None:
-    """The name where a way ends, and whether it is the user's."""
+def _locals(places: Places) -> dict[int, tuple[str, str, str]]:
+    """What the user's functions at work have by name: no object refers to it but the frame at work."""
+    found: dict[int, tuple[str, str, str]] = {}
+    for frame in (one for inner in sys._current_frames().values() for one in places.stack(inner)):
+        code = frame.f_code
+        if code.co_name != "<module>":
+            found.update((id(v), (k, code.co_name, code.co_filename)) for k, v in names_of(frame).items())
+    return found
+
+
+def _lasting(end: object, holder: object) -> object:
+    """Not what a running function has: it goes with it."""
+    return None if isinstance(end, FrameType) else holder
+
+
+def _end(one: object, target: object, modules: dict[int, str], places: Places) -> tuple[str, str, str] | None:
+    """Where a way ends, in words; with the name and its file where they are the user's."""
     name = modules.get(id(one))
     if name is not None and isinstance(one, dict):
         key = _key_of(one, target)
         file = one.get("__file__") or ""
         user = name == "__main__" or places.is_user(str(file) if file else "<")
-        return (f"`{key}`" if user else f"`{name}.{key}`"), user
+        return (f"`{key}`", str(key), str(file)) if user else (f"`{name}.{key}`", "", "")
     if isinstance(one, FrameType):
+        code = one.f_code
         for key, value in one.f_locals.items():
             if value is target:
-                return f"`{key}` in `{one.f_code.co_name}`", True
-        return f"a value in `{one.f_code.co_name}`", True
+                return f"`{key}` in `{code.co_name}`", key, code.co_filename
+        return f"a value in `{code.co_name}`", ANONYMOUS, code.co_filename
     return None
 
 

@@ -12,9 +12,10 @@ from mmap import mmap
 from types import CodeType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any
 
-from penstock.doctor.walk import TEXT
+from penstock.doctor.walk import TEXT, inside_of
 
-CONTAINERS = (list, dict, set, frozenset, deque)
+CONTAINERS = (list, dict, set, frozenset, deque, tuple)
+"""A tuple too: it is replaced by a longer one."""
 SCALARS = (int, float, bool, complex, type(None))
 ELSEWHERE = (type, ModuleType, CodeType, FrameType, dict)
 VIEW = 100
@@ -38,7 +39,7 @@ def length_of(thing: object) -> int | None:
 
 def many_attributes(thing: object) -> dict[str, Any] | None:
     """The attributes of an object that has many: it is a container, which `setattr` makes longer."""
-    inside = getattr(thing, "__dict__", None)
+    inside = inside_of(thing)
     if type(inside) is not dict or len(inside) <= MANY or isinstance(thing, ELSEWHERE):
         return None
     return inside
@@ -90,6 +91,11 @@ def array_bytes(thing: object) -> int | None:
     return None
 
 
+def owner_of(thing: object) -> object | None:
+    """What a NumPy array is a view of."""
+    return getattr(thing, "base", None) if type(thing).__module__ == "numpy" else None
+
+
 def _by_shape(thing: Any) -> int | None:
     shape, dtype = getattr(thing, "shape", None), getattr(thing, "dtype", None)
     if shape is None or dtype is None or isinstance(thing, type):
@@ -107,7 +113,7 @@ def deep_bytes(thing: object, depth: int = DEEP, seen: set[int] | None = None) -
     if id(thing) in seen or isinstance(thing, type):
         return 0
     seen.add(id(thing))
-    owner = getattr(thing, "base", None) if type(thing).__module__ == "numpy" else None
+    owner = owner_of(thing)
     if owner is not None:
         if id(owner) in seen:
             return VIEW
@@ -134,7 +140,7 @@ def deep_bytes(thing: object, depth: int = DEEP, seen: set[int] | None = None) -
         members = [thing.__self__]
         count = 1
     else:
-        inside = getattr(thing, "__dict__", None)
+        inside = inside_of(thing)
         if isinstance(inside, dict) and inside:
             count, members = len(inside), list(inside.values())[:ATTRIBUTES]
             size += sys.getsizeof(inside)

@@ -33,9 +33,58 @@ def name_in(labels: tuple[str, ...]) -> str:
     """The last name on a way: `history` of `trainer.history['loss']`."""
     for label in reversed(labels):
         text = label.strip("<>").removeprefix(".").removeprefix("(").removesuffix("=)")
+        text = text.rpartition(".")[2] if all(map(str.isidentifier, text.split("."))) else text
         if text.isidentifier():
             return text
     return ""
+
+
+def spelled(path: str) -> str:
+    """A way as it can be written in code: `trainer.log['loss']`; nothing where it cannot."""
+    try:
+        tree = ast.parse(path, mode="eval")
+    except SyntaxError:
+        return ""
+    known = (
+        ast.Expression,
+        ast.Name,
+        ast.Attribute,
+        ast.Subscript,
+        ast.Constant,
+        ast.expr_context,
+        ast.UnaryOp,
+        ast.USub,
+    )
+    whole = all(isinstance(node, known) and getattr(node, "value", 0) is not ... for node in ast.walk(tree))
+    return path if whole else ""
+
+
+def function_at(places: Places, file: str, line: int) -> int:
+    """Where the function begins that a line is in; 0 for a line of the module itself."""
+    tree, found = places.tree(file), 0
+    for node in ast.walk(tree) if tree is not None else ():
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.lineno <= line <= (
+            node.end_lineno or 0
+        ):
+            found = max(found, min([node.lineno, *(one.lineno for one in node.decorator_list)]))
+    return found
+
+
+def called(places: Places, file: str, name: str) -> list[Place]:
+    """The lines that call a method of what a name has."""
+    tree = places.tree(file)
+    calls = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)] if tree is not None else []
+    lines = {
+        one.lineno for one in calls if isinstance(one, ast.Attribute) and name in set(_targets(one.value))
+    }
+    return [Place(file, line) for line in sorted(lines)]
+
+
+def rebound(places: Places, file: str, name: str) -> list[Place]:
+    """The lines that bind a name."""
+    tree = places.tree(file)
+    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Assign)] if tree is not None else []
+    return sorted({Place(file, node.lineno) for node in nodes if name in _bound(node)}, key=lambda p: p.line)
 
 
 def bound_at(places: Places, file: str, name: str) -> Place | None:

@@ -62,7 +62,7 @@ def _finding(number: int, one: Finding, ink: _Ink) -> Iterator[str]:
         yield f"           {one.forecast}"
     yield f"   why     {one.remedy.why}"
     yield f"   fix     {one.remedy.fix}"
-    yield from (f"           {ink.dim}| {line}{ink.end}" for line in one.remedy.sample.splitlines())
+    yield from (f"           {ink.dim}| {line}{ink.end}" for line in one.sample.splitlines())
     yield f"   more    {EXPLAIN} {one.kind}"
 
 

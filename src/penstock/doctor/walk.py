@@ -7,7 +7,7 @@ import threading
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import _lru_cache_wrapper, lru_cache
+from functools import _lru_cache_wrapper, lru_cache, partial
 from gc import get_referents, is_tracked
 from itertools import islice
 from types import (
@@ -41,6 +41,11 @@ SCALARS = (int, float, bool, complex, type(None), range, slice, type(Ellipsis), 
 CLOSED = frozenset[type]((*SCALARS, ModuleType, CodeType, FrameType, BuiltinFunctionType))
 """What is not looked into."""
 TEXT = (str, bytes, bytearray, memoryview)
+TABLES = ("_modules", "_parameters", "_buffers")
+"""Where a module of torch has its attributes."""
+GENERATOR = "builtins.generator"
+REGISTRY = "__warningregistry__"
+"""Where Python notes each text that was warned with."""
 
 
 @dataclass(slots=True)
@@ -58,6 +63,8 @@ class Node:
     scope: str = ""
     """Of a root: where the name is: a module, or a function."""
     file: str = ""
+    met: bool = False
+    """Of a root: whether no name leads to it; the label is what it is called then."""
 
     def path(self) -> str:
         """The way in the user's words: `trainer.log['loss']`."""
@@ -90,13 +97,16 @@ class World:
         """Names of classes that are not."""
         self._met: dict[str, list[ReferenceType[object]]] = {}
         """Some objects of each class of the user's: a library may be all that refers to them."""
+        self._generators = 0
+        self._keepers: dict[int, tuple[object, str]] = {}
+        """Containers of a library's that were found to keep what grows, and what they are called."""
 
     def roots(self) -> Iterator[Node]:
         """The names in the user's modules and in the functions at work, in every thread."""
         for name, module in self.user_modules():
             at = getattr(module, "__file__", None) or _first_file(vars(module))
             for label, value in list(vars(module).items()):
-                if not label.startswith("__") and self.open(value):
+                if (not label.startswith("__") or label == REGISTRY) and self.open(value):
                     yield Node(value, hash((name, label)), None, label, 0, 0, "", at)
         me = threading.get_ident()
         for thread, frame in list(sys._current_frames().items()):
@@ -120,6 +130,10 @@ class World:
             for name in mine - self._foreign
             if not any(one() is not None for one in self._met.get(name, ()))
         }
+        if counts[GENERATOR] != self._generators:
+            self._generators = counts[GENERATOR]
+            mine_too = [one for one in objects if type(one) is GeneratorType and self._waits(one)]
+            self._met[GENERATOR] = [*self._met.get(GENERATOR, ()), *map(ref, mine_too)][-MET:]
         if not wanted:
             return
         found: dict[type, list[ReferenceType[object]] | None] = {}
@@ -135,6 +149,10 @@ class World:
             f"{kind.__module__}.{kind.__qualname__}": known for kind, known in found.items() if known
         }
 
+    def _waits(self, one: GeneratorType[Any, Any, Any]) -> bool:
+        """Whether a generator is the user's, and not over."""
+        return one.gi_frame is not None and self.places.is_user(one.gi_code.co_filename)
+
     def _is_met(self, thing: object) -> bool:
         """Whether it is met anyway, in every sample and not only while one of its methods is at work."""
         kind = type(thing)
@@ -147,8 +165,21 @@ class World:
             file = getattr(sys.modules.get(name.partition(".")[0]), "__file__", None) or ""
             for number, one in enumerate(known):
                 thing = one()
-                if thing is not None:
-                    yield Node(thing, hash((name, number)), None, name.rpartition(".")[2], 0, 0, "", file)
+                if isinstance(thing, GeneratorType):
+                    frame, code = thing.gi_frame, thing.gi_code
+                    for label, value in names_of(frame).items() if frame is not None else ():
+                        if self.open(value):
+                            key = hash((code.co_filename, code.co_firstlineno, label))
+                            yield Node(value, key, None, label, 0, 0, code.co_name, code.co_filename)
+                elif thing is not None:
+                    label = name.rpartition(".")[2]
+                    yield Node(thing, hash((name, number)), None, label, 0, 0, "", file, met=True)
+        for thing, label in self._keepers.values():
+            yield Node(thing, hash((label, id(thing))), None, label, 0, FOREIGN, met=True)
+
+    def keep_an_eye_on(self, thing: object, label: str) -> None:
+        """Look at a container too that no name of the user's leads to: it keeps what grows."""
+        self._keepers[id(thing)] = (thing, label)
 
     def user_modules(self) -> list[tuple[str, ModuleType]]:
         """The user's modules, looked for again only where one was imported."""
@@ -189,11 +220,13 @@ class World:
     def _below(self, node: Node, seen: set[int]) -> Iterator[Node]:
         depth, key = node.depth + 1, node.key
         kind = type(node.thing)
-        inside = node.foreign or (kind.__module__ != "builtins" and not self.of_user(kind))
+        mine = self.of_user(kind)  # what is inside of it is the user's again
+        inside = not mine and (node.foreign or kind.__module__ != "builtins")
         foreign = node.foreign + 1 if inside else 0
         for label, thing in self.members(node.thing):
             if type(thing) not in CLOSED and id(thing) not in seen and self.open(thing):
-                yield Node(thing, hash((key, label)), node, label, depth, foreign)
+                name = label or type(thing).__name__
+                yield Node(thing, hash((key, name)), node, label, depth, foreign)
 
     def open(self, thing: object) -> bool:
         """Whether it is worth a look: no module, and no function or class of a library's."""
@@ -231,6 +264,8 @@ class World:
                     yield from ((f".{k}", v) for k, v in list(vars(thing).items()) if not k.startswith("__"))
             elif isinstance(thing, _lru_cache_wrapper):
                 yield "", thing.__wrapped__
+            elif isinstance(thing, partial):
+                yield from ((f".{name}", getattr(thing, name)) for name in ("func", "args", "keywords"))
             elif isinstance(thing, GeneratorType):
                 yield from (("", one) for one in get_referents(thing))
             else:
@@ -241,6 +276,11 @@ class World:
     def of_user(self, kind: type) -> bool:
         """Whether a class is the user's own."""
         return self.of_user_module(kind.__module__)
+
+    def file_of(self, kind: type) -> list[str]:
+        """The file of a class of the user's; none for others."""
+        file = getattr(sys.modules.get(kind.__module__), "__file__", None) if self.of_user(kind) else None
+        return [file] if isinstance(file, str) else []
 
     def of_user_module(self, name: str) -> bool:
         """Whether a module is the user's own."""
@@ -297,14 +337,44 @@ def _of_function(thing: FunctionType) -> Iterator[tuple[str, object]]:
 
 
 def _of_attributes(thing: object) -> Iterator[tuple[str, object]]:
-    inside = getattr(thing, "__dict__", None)
+    inside = inside_of(thing)
     if isinstance(inside, dict):
+        for table in tables_of(thing)[1:]:
+            yield from ((f".{name}", value) for name, value in list(islice(table.items(), ATTRIBUTES)))
         yield from ((f".{name}", value) for name, value in list(islice(inside.items(), ATTRIBUTES)))
+    gradient = _gradient(thing)
+    if gradient is not None:
+        yield ".grad", gradient
     slots = _slots(cast(Any, type(thing)))
     for name in slots:
         yield f".{name}", getattr(thing, name, None)
     if not inside and not slots and is_tracked(thing):
         yield from (("", one) for one in get_referents(thing) if not isinstance(one, type | ModuleType))
+
+
+def _gradient(thing: object) -> object | None:
+    """The gradient of a tensor, if it has a history of its own."""
+    if not type(thing).__module__.startswith("torch") or not getattr(thing, "is_leaf", False):
+        return None
+    found = getattr(thing, "grad", None)
+    return found if getattr(found, "grad_fn", None) is not None else None
+
+
+def inside_of(thing: object) -> Any:
+    """The attributes of an object. A `partial` has none before it is asked, and others are not merged into it
+    from then on."""
+    return None if isinstance(thing, partial) else getattr(thing, "__dict__", None)
+
+
+def tables_of(thing: object) -> list[dict[Any, Any]]:
+    """The dicts that have what is inside of a thing by name; a module of torch has some of its own."""
+    if isinstance(thing, dict):
+        return [thing]
+    inside = inside_of(thing)
+    if not isinstance(inside, dict):
+        return []
+    own = [inside.get(name) for name in TABLES] if TABLES[0] in inside else []
+    return [inside, *(table for table in own if isinstance(table, dict))]
 
 
 @lru_cache(maxsize=500)

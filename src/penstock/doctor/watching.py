@@ -18,10 +18,12 @@ from penstock.doctor.census import Census
 from penstock.doctor.clock import Clock
 from penstock.doctor.pace import Pace
 from penstock.doctor.paths import Paths
-from penstock.doctor.places import Loop, Place, Places, names_of
+from penstock.doctor.places import Loop, Place, Places, code_line, names_of
 from penstock.doctor.probes import Evidence
+from penstock.doctor.repeats import Repeats
 from penstock.doctor.signals import Look, meet, signals
 from penstock.doctor.trap import Trap
+from penstock.doctor.turns import Turns
 
 QUICK = 4096
 """A source is looked at after so many steps; where they come faster than `FASTEST`, time is used instead."""
@@ -29,6 +31,8 @@ FASTEST = 2e-5
 THAW = 12.0
 """Who keeps objects without a name is asked once so many times what counting everything takes have gone: it
 takes about as long."""
+BLOCKED = 0.2
+"""Where the main thread has not been at work for so many seconds, it waits for another."""
 LOST = 2.0
 """Seconds after which a script that was to end is told again: Python drops what is raised in a finalizer."""
 
@@ -61,14 +65,17 @@ class Watching:
         self._most = steps
         self._census = Census(self._meet)
         self._clock = Clock()
+        self._turns = Turns()
         self._signals = signals()
         self._undo: dict[str, Callable[[], None]] = {}
         self._loop_counts: dict[str, tuple[float, float]] = {}
         self._thread = threading.get_ident()
         self._on_main = threading.current_thread() is threading.main_thread()
+        """Whether the thread that is watched is the main one."""
         self._over = threading.Event()
         self._timer = threading.Thread(target=self._time, name="penstock-doctor", daemon=True)
         self._posted = False
+        self._posted_at = 0.0
         self._busy = False
         self._enough = False
         self._ask_at = 0.0
@@ -78,6 +85,7 @@ class Watching:
         self._call = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(self._pending)
         self._post = ctypes.pythonapi.Py_AddPendingCall
         self._trap = Trap(self.places, self._by_clock)
+        self._repeats = Repeats(self.places)
 
     def start(self) -> None:
         """Begin."""
@@ -91,20 +99,23 @@ class Watching:
         if self._burst is not None:
             self._burst.stop()
         self._trap.clear()
+        self._repeats.forget()
         self._timer.join()
         for undo in self._undo.values():
             undo()
         self._undo.clear()
         until = perf_counter() + LOST
-        while self._posted and self._on_main and perf_counter() < until:
+        while self._posted and perf_counter() < until:
             pass  # what was posted is still to come: on this thread, at once
         self._census.end()
+        self._turns.restore()
         self.ended = perf_counter()
 
     def leave(self) -> None:
         """This is a child of the process that is watched: the watch goes on in the parent alone."""
         self._most, self.pace.due = None, float("inf")
         self.on_sample = None
+        self._turns.restore()
         if self._burst is not None:
             self._burst.stop()
             self.pace.due = float("inf")
@@ -131,13 +142,15 @@ class Watching:
             if me._leader[1] != name:
                 return
             now = perf_counter()
-            me._last_tick = now
+            mine = threading.get_ident() == me._thread
+            if mine:
+                me._last_tick = now
             if not counts[name] % QUICK and (now - me.began) < FASTEST * counts[name]:
                 me._undo[name]()
                 me._leader = None
-            if now >= me.pace.due and threading.get_ident() == me._thread:
+            if mine and now >= me.pace.due:
                 me.sample(sys._getframe(1))
-            if me._most is not None and counts[name] >= me._most and threading.get_ident() == me._thread:
+            if mine and me._most is not None and counts[name] >= me._most:
                 me._most = None
                 raise StopEarly
 
@@ -157,20 +170,36 @@ class Watching:
                 continue
             if (
                 now < self.pace.due
-                or self._posted
                 or self._busy
                 or self._trap.waits
                 or (self._burst is not None and not self._burst.late)
             ):
                 continue
+            if self._on_main and self._posted:
+                if now - self._posted_at > BLOCKED:
+                    self._go_to_another()
+                continue
             if now - self._last_tick < self.pace.patience():
                 continue  # a step will come along
             if self._on_main:
-                self._posted = True
+                self._posted, self._posted_at = True, now
                 if self._post(self._call, None) != 0:
                     self._posted = False
             else:
-                self.sample(sys._current_frames().get(self._thread))
+                frame = sys._current_frames().get(self._thread)
+                if frame is None:  # it has ended
+                    if self._burst is not None:
+                        self._burst.stop()
+                    self._go_to_another()
+                else:
+                    self.sample(frame)
+
+    def _go_to_another(self) -> None:
+        """The main thread waits: from now on that one is watched whose loop is at work."""
+        for thread, frame in sys._current_frames().items():
+            if thread not in (self._thread, threading.get_ident()) and self._in_a_loop(frame):
+                self._thread, self._on_main = thread, False
+                return
 
     def _sleep(self) -> bool:
         """Wait until the next sample is due; whether the watch is over."""
@@ -185,14 +214,18 @@ class Watching:
             frame: FrameType | None = sys._getframe(1)
             if self._over.is_set() or frame is None:
                 return 0
+            self._thread, self._on_main = threading.get_ident(), True  # it waits no more
             if self.places.is_user(frame.f_code.co_filename):
                 self._by_clock(frame)
             elif self.places.awaits(frame):
-                self._trap.wait(loops=True)
+                self._trap.wait(loops=not self._in_a_loop(frame))
             elif self._leader is not None or self._worker or self._in_a_loop(frame):
                 self._trap.set(frame, wait=self._worker)
+            elif self._repeats.at_work(self.places.stack(frame)) is not None:
+                self._trap.wait()
             else:
                 self._attach()
+                self._repeats.see(frame)
                 self.pace.idle(perf_counter())
         except StopEarly:  # it has come in here, and is to end the script
             self._most = 1
@@ -233,22 +266,30 @@ class Watching:
             self._attach()
             stack = self.places.stack(frame)
             loops = [(one, loop) for one in stack for loop in self.places.loops(one)]
-            at_work = bool(loops) or self._leader is not None or self._worker
+            again = None if loops else self._repeats.at_work(stack)
+            at_work = bool(loops) or self._leader is not None or self._worker or again is not None
             if not at_work or any(one.f_lineno is None for one in stack):
+                self._repeats.see(frame)
                 self.pace.idle(began)
                 return
+            self._repeats.forget()
             first = self.loop_began is None
             if first:
                 self._census.begin()
+                self._turns.shorten()
                 self.loop_began = perf_counter()
-            where = f"{loops[0][1].file}:{loops[0][1].line}" if loops else _line_of(stack)
+            where = f"{loops[0][1].file}:{loops[0][1].line}" if loops else again or _line_of(stack)
             where = "a worker" if self._worker else where
+            self.evidence.at_work_in.update((one.f_code.co_filename, code_line(one.f_code)) for one in stack)
             look = self._count(where, loops, self.places.innermost(frame))
             if first:  # it has a beginning to pay for, which says nothing of those after it
                 began, work = perf_counter(), thread_time()
             self.pace.sampled(began, perf_counter(), max(0.0, thread_time() - work - self._census.anew))
             if self.book.thin():
                 self.pace.slower()
+            if not self.pace.early:
+                self._turns.restore()
+            self.pace.at(where)
             self._perhaps_burst(frame, loops, look)
             if self.on_sample is not None:
                 self.on_sample()
@@ -301,7 +342,8 @@ class Watching:
     ) -> None:
         began = thread_time()
         now = perf_counter()
-        if look is None or not self._on_main or not self._trap.free() or not self.pace.burst_now(now):
+        here = threading.get_ident() == self._thread
+        if look is None or not here or not self._trap.free() or not self.pace.burst_now(now):
             return
         if not self.evidence.wanted(self.book, self._signals):
             self.pace.burst_took(thread_time() - began, now)
@@ -310,11 +352,14 @@ class Watching:
         if self.evidence.question(self.book, look, self._signals, thaw):
             self._census.set_aside(look)
         probes = self.evidence.probes(self.book, self._signals)
-        asked = thread_time() - began
+        asked, at = thread_time() - began, self.book.times[-1]
+        if self.evidence.soon:
+            self.evidence.soon = False
+            self.pace.burst_soon()
 
         def done(burst: Burst) -> None:
             self._burst = None
-            self.evidence.add(burst)
+            self.evidence.add(burst, at)
             self.pace.burst_took(asked + burst.cost, perf_counter())
 
         self._burst = Burst(self.places, [loop for _, loop in loops], probes, self.evidence.makers(), done)

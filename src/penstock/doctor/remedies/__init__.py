@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
+
+DICTS = ("dict", "defaultdict", "OrderedDict")
 
 
 @dataclass(frozen=True)
@@ -23,6 +27,15 @@ class Remedy:
     """How the doctor sees it."""
     other: str
     """What looks like it and is none."""
+    name: str = ""
+    """The name in the sample in whose place that of the user goes."""
+    samples: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """Other samples, by the type of the container."""
+
+    def sample_for(self, name: str, kind: str) -> str:
+        """The sample for a container of a kind, with the name that the user gave it."""
+        sample = self.samples.get(kind, self.sample)
+        return re.sub(rf"\b{self.name}\b", lambda _: name, sample) if name and self.name else sample
 
 
 @cache

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.doctor.remedies import Remedy
+from penstock.doctor.remedies import DICTS, Remedy
 
 REMEDIES = [
     Remedy(
@@ -11,6 +11,8 @@ REMEDIES = [
         why="Each array that is kept keeps its memory, on the device too.",
         fix="Keep a number: `float(loss)`.",
         sample="losses.append(float(loss))  # was: losses.append(loss)",
+        name="losses",
+        samples=dict.fromkeys(DICTS, "losses[key] = float(loss)  # was: losses[key] = loss"),
         bad="losses.append(loss)  # a jax.Array",
         seen="`jax.live_arrays()`, and arrays that a container of yours keeps.",
         other="`float(loss)` keeps a number.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.doctor.remedies import Remedy
+from penstock.doctor.remedies import DICTS, Remedy
 
 REMEDIES = [
     Remedy(
@@ -14,6 +14,8 @@ REMEDIES = [
         ),
         fix="Keep numbers, or a copy of the few rows that are needed.",
         sample="kept.append(batch[0].copy())  # was: kept.append(batch)",
+        name="kept",
+        samples=dict.fromkeys(DICTS, "kept[key] = batch[0].copy()  # was: kept[key] = batch"),
         bad="for batch in ds:\n    kept.append(batch)",
         seen=(
             "The bytes that the ledgers of open runs have lent, and arrays of Penstock's pool in containers "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.doctor.remedies import Remedy
+from penstock.doctor.remedies import DICTS, Remedy
 
 REMEDIES = [
     Remedy(
@@ -16,6 +16,14 @@ REMEDIES = [
             "history = deque(maxlen=100)  # was: history = []\n"
             "history.append(x)"
         ),
+        name="history",
+        samples={
+            **dict.fromkeys(
+                DICTS, "if len(history) >= 100:\n    history.pop(next(iter(history)))  # the oldest"
+            ),
+            "set": "if len(history) >= 100_000:\n    history.clear()",
+            "tuple": "history = (*history[-99:], x)  # was: history = (*history, x)",
+        },
         bad="history = []\nfor step in range(steps):\n    history.append(model(x))  # kept for ever",
         seen=(
             "The length of every list, dict, set and deque that a name of yours leads to, at every sample. "
@@ -33,6 +41,7 @@ REMEDIES = [
         why="Text or an array that is added to at every step is copied each time and never gets shorter.",
         fix="Write to a file, or fill an array of fixed size and start again when it is full.",
         sample=("out = np.empty((1000, 8))\nout[step % 1000] = row  # was: out = np.concatenate([out, row])"),
+        name="out",
         bad=("rows = np.zeros((0, 64))\nfor step in range(steps):\n    rows = np.concatenate([rows, row])"),
         seen="The bytes of every text, array and `BytesIO` that a name of yours leads to.",
         other="An array that is replaced by one of another size goes up and down; that is no growth.",
@@ -79,6 +88,7 @@ REMEDIES = [
         ),
         fix="Keep the message, not the exception.",
         sample="errors.append(str(error))  # was: errors.append(error)",
+        name="errors",
         bad="except ValueError as error:\n    errors.append(error)",
         seen="Containers whose members are exceptions with a traceback, or tracebacks.",
         other="`str(error)`, or `error.with_traceback(None)`, keeps no frame.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.doctor.remedies import Remedy
+from penstock.doctor.remedies import DICTS, Remedy
 
 REMEDIES = [
     Remedy(
@@ -87,6 +87,8 @@ REMEDIES = [
         ),
         fix="Keep a number: `float(loss)`, or `loss.numpy()` of what is small.",
         sample="losses.append(float(loss))  # was: losses.append(loss)",
+        name="losses",
+        samples=dict.fromkeys(DICTS, "losses[key] = float(loss)  # was: losses[key] = loss"),
         bad="losses.append(loss)  # an EagerTensor",
         seen="Tensors, and tapes, that a container of yours keeps.",
         other="`float(loss)` keeps a number.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.doctor.remedies import Remedy
+from penstock.doctor.remedies import DICTS, Remedy
 
 REMEDIES = [
     Remedy(
@@ -14,6 +14,11 @@ REMEDIES = [
         ),
         fix="Keep a number with `.item()`, or cut the graph with `.detach()`.",
         sample="losses.append(loss.item())  # was: losses.append(loss)\nhidden = hidden.detach()",
+        name="losses",
+        samples={
+            **dict.fromkeys(DICTS, "losses[key] = loss.item()  # was: losses[key] = loss"),
+            "Tensor": "losses = losses.detach()  # or a number: losses.item()",
+        },
         bad="total = total + loss  # and the graph of every step\nlosses.append(loss)",
         seen=(
             "Containers whose members have a `grad_fn`, and the depth of the longest graph that hangs on a "
@@ -27,6 +32,8 @@ REMEDIES = [
         why="Each tensor that is kept keeps its memory.",
         fix="Keep a number with `.item()`, copy what is small, or write it to a file.",
         sample="outputs.append(out.mean().item())  # was: outputs.append(out)",
+        name="outputs",
+        samples=dict.fromkeys(DICTS, "outputs[key] = out.mean().item()  # was: outputs[key] = out"),
         bad="outputs.append(model(x).detach())",
         seen="Tensors that a container of yours keeps, parameter groups of an optimizer too.",
         other="`.item()` keeps a number.",

@@ -39,5 +39,5 @@ def own_memory(_: Look) -> float | None:
 
 SIGNALS = [
     Signal("process.children", "child-processes", "processes", 5, count, quick=True),
-    Signal("memory.children", "child-memory", "bytes", 4 << 20, own_memory, bytes=True),
+    Signal("memory.children", "child-memory", "bytes", 4 << 20, own_memory, bytes=True, quick=True),
 ]

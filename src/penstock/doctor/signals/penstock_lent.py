@@ -8,6 +8,8 @@ from typing import Any
 from penstock.doctor.signals import Look, Signal
 
 RUN = "penstock.engine.run"
+DEEPEST = 8
+"""So many bases of an array are looked at."""
 
 
 def _runs() -> list[Any]:
@@ -36,9 +38,11 @@ def kept(thing: object, where: str) -> str | None:
         return None
     for one in list(thing)[:4] if isinstance(thing, tuple) else [thing]:
         base = getattr(one, "base", None)
-        while base is not None and type(base).__module__.partition(".")[0] in ("numpy", "penstock"):
+        for _ in range(DEEPEST):  # the base of a dtype is the dtype itself
             if isinstance(base, buffers.Lease):
                 return "penstock-lent"
+            if type(base).__module__.partition(".")[0] not in ("numpy", "penstock"):
+                break
             base = getattr(base, "base", None)
     return None
 

@@ -12,6 +12,8 @@ from penstock.doctor.places import Place, Places
 from penstock.doctor.signals import Look, Signal, Suspect, loaded
 
 OPS = "tensorflow.python.framework.ops"
+SESSION = "tensorflow.python.client.session"
+MADE = {"tf-graph": (OPS, "Graph")}
 _GRAPHS: WeakSet[Any] = WeakSet()
 """Those of the user that were met: one that was made before the watch is met once, and then set aside."""
 
@@ -37,9 +39,14 @@ def size(graph: Any) -> float:
 
 
 def operations(look: Look) -> float | None:
-    """How many ops the graphs have."""
+    """How many ops the largest graph has."""
     found = graphs(look)
-    return sum(map(size, found)) if found else None
+    return max(map(size, found)) if found else None
+
+
+def alive(look: Look) -> float:
+    """How many graphs there are."""
+    return float(len(graphs(look)))
 
 
 def newest(places: Places) -> Suspect:
@@ -56,7 +63,9 @@ def kept(thing: object, where: str) -> str | None:
     """Graphs that user code keeps."""
     del where
     ops = sys.modules.get(OPS)
-    return "tf-graph" if ops is not None and isinstance(thing, (ops.Graph, ops.Operation)) else None
+    session = getattr(sys.modules.get(SESSION), "BaseSession", ())
+    known = (ops.Graph, ops.Operation, session) if ops is not None and session else ()
+    return "tf-graph" if isinstance(thing, known) else None
 
 
 SIGNALS = [
@@ -70,5 +79,6 @@ SIGNALS = [
         objects=True,
         quick=True,
         suspect=newest,
-    )
+    ),
+    Signal("tf.graphs", "tf-graph", "graphs", 6, alive, needs=OPS, objects=True),
 ]

@@ -41,6 +41,15 @@ def kept(thing: object, where: str) -> str | None:
     return "torch-graph" if thing.grad_fn is not None else None  # type: ignore[attr-defined]
 
 
+def history_of(thing: object) -> int | None:
+    """How long the history of a tensor is, if it has one that is followed."""
+    if not type(thing).__module__.startswith("torch") or _TOO_LONG:
+        return None
+    kind = getattr(sys.modules.get("torch"), "Tensor", ())
+    past = thing.grad_fn if isinstance(thing, kind) else None
+    return None if past is None else _depth(past, set())
+
+
 def depth(look: Look) -> float | None:
     """The length of the longest history among tensors that have come since the watch began."""
     kind = getattr(sys.modules["torch"], "Tensor", None)

@@ -15,6 +15,8 @@ HOOKS = (
     "_forward_hooks_with_kwargs", "_forward_hooks_always_called", "_state_dict_pre_hooks",
 )  # fmt: skip
 OF_TENSORS = ("_backward_hooks", "_post_accumulate_grad_hooks")
+GLOBAL = ("torch.nn.modules.module", "torch.optim.optimizer")
+"""Where hooks are kept that are called for all."""
 MOST = 300
 """So many parameters are looked at."""
 
@@ -42,6 +44,17 @@ def meet(objects: Sequence[object], types: Counter[str]) -> None:
         del _PARAMETERS[key]
 
 
+def of_all_modules(_: Look) -> float | None:
+    """How many hooks there are that are called for every module, or every optimizer."""
+    tables = [
+        table
+        for owner in GLOBAL
+        for name, table in list(vars(sys.modules[owner]).items() if owner in sys.modules else ())
+        if name.startswith("_global_") and isinstance(table, dict)
+    ]
+    return float(sum(map(len, tables)))
+
+
 def of_parameters(_: Look) -> float | None:
     """How many hooks the parameters have, which no name leads to."""
     there = [one for ref in list(_PARAMETERS.values()) if (one := ref()) is not None]
@@ -49,5 +62,6 @@ def of_parameters(_: Look) -> float | None:
 
 
 SIGNALS = [
+    Signal("torch.global_hooks", "torch-hooks", "hooks", 8, of_all_modules, needs="torch.nn", quick=True),
     Signal("torch.hooks", "torch-hooks", "hooks", 20, of_parameters, needs="torch.nn", quick=True),
 ]
