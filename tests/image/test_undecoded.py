@@ -14,6 +14,7 @@ from contract.op_contract import drain, same
 from contract.pictures import jpeg
 from contract.ways import why_row_by_row
 from penstock.blocks.trace import Trace
+from penstock.image import resampled_rows
 from penstock.image.codecs.jpeg import Jpeg
 
 JPEGS = np.array([jpeg(30 + seed % 7, 90, seed) for seed in range(40)], object)
@@ -85,8 +86,14 @@ def test_given_a_window_that_is_flipped_and_scaled_then_each_jpeg_is_decoded_onc
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     decoded: list[int] = []
-    around = Jpeg.around
-    monkeypatch.setattr(Jpeg, "around", lambda self: decoded.append(1) or around(self))
+    around, together = Jpeg.around, resampled_rows._together
+    monkeypatch.setattr(Jpeg, "around", lambda self, kept: decoded.append(1) or around(self, kept))
+
+    def counted(found: Any, *how: Any) -> None:
+        decoded.extend(1 for one in found if one is not None)
+        together(found, *how)
+
+    monkeypatch.setattr(resampled_rows, "_together", counted)
     for function, last in ((WAYS["steps"], 40), (two_branches, 80)):
         ds = ps.Dataset.from_tensor_slices(JPEGS).map(function)
         drain(ds)  # rows are compared with plain calls

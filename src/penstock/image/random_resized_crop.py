@@ -12,9 +12,8 @@ from penstock.blocks.columns import RaggedColumn
 from penstock.blocks.rows import Rows
 from penstock.blocks.trace import Opaque, block_function
 from penstock.errors import ArgumentError
-from penstock.image.codecs.jpeg import Window
 from penstock.image.codecs.jpeg_header import read_header
-from penstock.image.codecs.picture import check_size
+from penstock.image.codecs.picture import Window, check_size
 from penstock.image.codecs.rows import contents_of, contents_of_rows, of_each
 from penstock.image.resampled import Resampled, Size, resampled_jpeg
 from penstock.image.resize import METHODS, sides
@@ -123,7 +122,7 @@ def random_resized_crop(
     its height; if none of ten fits, it is the middle of the image. It is resized as `ps.image.resize`
     does: `"bilinear"` gives float32, `"nearest"` keeps the dtype.
 
-    The image may be the bytes of a JPEG (with `channels` as in `ps.io.decode_jpeg`): then what lies below
+    The image may be the bytes of a JPEG (with `channels` as in `ps.io.decode_jpeg`): then what lies around
     the window is not decoded, and an image of which the window has twice, four or eight times as many rows
     and columns as wanted is decoded that many times smaller.
 

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.image.codecs.jpeg import Jpeg, JpegOptions, Window, scaled
+from penstock.image.codecs.jpeg import Jpeg, JpegOptions, scaled
 from penstock.image.codecs.jpeg_header import JpegHeader
-from penstock.image.codecs.picture import Picture
+from penstock.image.codecs.jpeg_window import Tables
+from penstock.image.codecs.picture import Kept, Picture, Window
 from penstock.image.resize import nearest
 
 Size = tuple[int, int]
@@ -51,26 +52,34 @@ class Resampled(Picture):
         other._afterwards = afterwards
         return other
 
-    def into(self, out: NDArray[Any]) -> None:
-        image = self._image.around() if isinstance(self._image, Jpeg) else self._image
+    def window(self) -> tuple[Tables, list[int]] | None:
+        """Its tables, and what kernels want to know of it; None where it is to be made by itself."""
+        if self._method == "nearest" or not isinstance(self._image, Jpeg):
+            return None
+        return self._image.window(mirrored=self._afterwards.mirrored)
+
+    def into(self, out: NDArray[Any], kept: Kept) -> None:
+        image, begin = self._image.around(kept) if isinstance(self._image, Jpeg) else (self._image, (0, 0))
         if self._method == "nearest":
-            rows, columns = (self._nearest(axis) for axis in (0, 1))
+            rows, columns = (self._nearest(axis) - begin[axis] for axis in (0, 1))
             np.copyto(out, image[rows[:, None], columns])
             return
         if image.dtype not in (np.uint8, np.float32):
             image = image.astype(np.float32)
-        self._bilinear(np.ascontiguousarray(image), out)
+        self._bilinear(np.ascontiguousarray(image), begin, out)
 
     def _nearest(self, axis: int) -> NDArray[np.int64]:
         first, count, start, length = self._pixels(axis)
         return nearest(length, self._size[axis], count, start) + first
 
-    def _bilinear(self, image: NDArray[Any], out: NDArray[Any]) -> None:
+    def _bilinear(self, image: NDArray[Any], begin: tuple[int, int], out: NDArray[Any]) -> None:
         from penstock.kernels.compiled.resample import resample
 
         channels = math.prod(image.shape[2:])
         flat, lines = image.reshape(-1), out.reshape(len(out), -1)
-        window = *self._pixels(0), *self._pixels(1)
+        row, rows, top, height = self._pixels(0)
+        column, columns, left, width = self._pixels(1)
+        window = row - begin[0], rows, top, height, column - begin[1], columns, left, width
         resample(flat, image.shape[1], channels, *window, lines, *self._afterwards)
 
     def _pixels(self, axis: int) -> tuple[int, int, float, float]:

@@ -18,8 +18,9 @@ from penstock.blocks.later import FLOAT, Step, arrays_of, step
 from penstock.blocks.rows import Rows
 from penstock.blocks.trace import Opaque, Trace, marking
 from penstock.graph.plan import BLOCK_BYTES
-from penstock.image.codecs.rows import decoded_rows, fill
+from penstock.image.codecs.rows import decoded_rows
 from penstock.image.resampled import Afterwards, Resampled
+from penstock.image.resampled_rows import fill_resampled
 from penstock.kernels import pixels
 
 _NO_ROW = np.zeros(0, bool)
@@ -50,7 +51,8 @@ class _Pictures:
         if self.plain is None:
             turned = coin.tolist() or [False] * len(self.pictures)
             afterwards = [Afterwards(one, codes, numbers) for one in turned]
-            return self._fill([one.then(more) for one, more in zip(self.pictures, afterwards, strict=True)])
+            pictures = [one.then(more) for one, more in zip(self.pictures, afterwards, strict=True)]
+            return self._fill(pictures, afterwards[0])
         out = self._empty()
         rows = len(out)
         axes = (self.shape[1], self.shape[2], math.prod(self.shape[3:]))
@@ -65,9 +67,9 @@ class _Pictures:
         if not self._sound:
             self.decoded()
 
-    def _fill(self, pictures: Sequence[Resampled]) -> NDArray[Any]:
+    def _fill(self, pictures: Sequence[Resampled], steps: Afterwards = Afterwards()) -> NDArray[Any]:  # noqa: B008
         out = self._empty()
-        fill(pictures, out, 0, len(pictures))
+        fill_resampled(pictures, out, steps, self._trace.empty)
         self._sound = True
         return out
 

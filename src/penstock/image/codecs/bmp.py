@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from penstock.errors import DataError
 from penstock.image.codecs.channels import convert
-from penstock.image.codecs.picture import Picture, check_length, check_size
+from penstock.image.codecs.picture import Kept, Picture, check_length, check_size
 
 _SAMPLES = {8: 1, 24: 3, 32: 4}
 _ORDER = {1: [0], 3: [2, 1, 0], 4: [2, 1, 0, 3]}
@@ -44,7 +44,7 @@ class Bmp(Picture):
         check_length(call, "BMP", rows, width, start + rows * self._line_bytes, len(data))
         self._data, self._start, self._from_above = data, start, height < 0
 
-    def into(self, out: NDArray[Any]) -> None:
+    def into(self, out: NDArray[Any], kept: Kept) -> None:  # noqa: ARG002
         rows, columns = self.shape[:2]
         flat = np.frombuffer(self._data, np.uint8, rows * self._line_bytes, self._start)
         lines = flat.reshape(rows, self._line_bytes)[:, : columns * self._samples]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.image.codecs.picture import Picture
+from penstock.image.codecs.picture import Kept, Picture
 from penstock.image.convert import convert_image_dtype
 
 
@@ -20,5 +20,5 @@ class Converted(Picture):
         self._picture = picture
         self.shape, self.dtype = picture.shape, dtype
 
-    def into(self, out: NDArray[Any]) -> None:
+    def into(self, out: NDArray[Any], kept: Kept) -> None:  # noqa: ARG002
         np.copyto(out, convert_image_dtype(self._picture.decoded(), self.dtype))

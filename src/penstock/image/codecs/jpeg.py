@@ -12,14 +12,12 @@ from numpy.typing import NDArray
 
 from penstock.errors import DataError, PenstockError
 from penstock.image.codecs.jpeg_header import JpegHeader, read_header
-from penstock.image.codecs.picture import Picture, check_length, check_size
+from penstock.image.codecs.jpeg_window import Tables, decoded_window, image_of, tables_of
+from penstock.image.codecs.picture import Kept, Picture, Window, check_length, check_size
 
 _COLOURS = {1: "GRAY", 3: "RGB", 4: "CMYK"}
 _LOSES_NOTHING = re.compile(r"extraneous bytes before marker 0xd9$")
 """What the library says where something stands between the last pixel and the end."""
-
-Window = tuple[int, int, int, int]
-"""Where a crop starts, from above and from the left, its height and its width."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +35,8 @@ class JpegOptions:
 class Jpeg(Picture):
     """A JPEG, or a window of it; with a `ratio` of 2, 4 or 8, so many times smaller.
 
-    Of a window's image, what lies below the window is not decoded, where the JPEG has all its pixels in
-    one scan. What lies above and beside it must be: the code of each pixel starts where the last one's ends.
+    Of a window's image, what lies around the window is not decoded where the JPEG is of the usual kind. Of
+    others it is what lies below the window, where the JPEG has all its pixels in one scan.
     """
 
     __slots__ = ("_call", "_data", "_header", "_options", "_whole", "_window")
@@ -77,25 +75,45 @@ class Jpeg(Picture):
         made._open(data, call, options, header, window)
         return made
 
-    def into(self, out: NDArray[Any]) -> None:
+    def into(self, out: NDArray[Any], kept: Kept) -> None:
         if self._window is None:
             self._decode(self._data, out)
             return
+        image, (above, beside) = self.around(kept)
         top, left, rows, columns = self._window
-        np.copyto(out, self.around()[top : top + rows, left : left + columns])
+        top, left = top - above, left - beside
+        np.copyto(out, image[top : top + rows, left : left + columns])
 
-    def around(self) -> NDArray[np.uint8]:
-        """The decoded image from its first row on, as far down as the window reaches at least."""
+    def around(self, kept: Kept) -> tuple[NDArray[np.uint8], tuple[int, int]]:
+        """A part of the decoded image that has the window in it, in memory of `kept`; where it begins."""
         height, width, channels = self._whole
         data = self._data
+        if self._window is not None and self._is_plain:
+            part = decoded_window(data, self._header, self._window, kept)
+            if part is not None:
+                return part, self._window[:2]
         if self._window is not None:
             needed = self._rows_until(self._window[0] + self._window[2])
             if needed < self._header.height:
                 data = self._shortened(needed)
                 height = scaled(needed, self._options.ratio)
-        whole = np.empty((height, width, channels), np.uint8)
+        whole = kept.bytes(height * width * channels).reshape(height, width, channels)
         self._decode(data, whole)
-        return whole
+        return whole, (0, 0)
+
+    @property
+    def _is_plain(self) -> bool:
+        """Whether it is wanted as most are."""
+        options, channels = self._options, self._whole[2]
+        quick = options.fast and options.fancy_upscaling and not options.try_recover_truncated
+        return quick and options.ratio == 1 and channels == 3
+
+    def window(self, *, mirrored: bool) -> tuple[Tables, list[int]] | None:
+        """Its tables, and what kernels want to know of its window; None where the library is to decode it."""
+        tables = tables_of(self._data, self._header) if self._window is not None and self._is_plain else None
+        if tables is None or self._window is None:
+            return None
+        return tables, image_of(self._data, self._header, self._window, mirrored=mirrored)
 
     def _rows_until(self, bottom: int) -> int:
         """How many of the JPEG's rows are needed for those above `bottom` in the decoded image."""
@@ -172,5 +190,5 @@ def _library() -> Any:
     except ImportError as error:
         raise PenstockError(
             f"This needs the library simplejpeg, which cannot be loaded ({error}). "
-            f"Install it: pip install '.[image]' in Penstock's clone."
+            f"Install it: pip install simplejpeg, or pip install '.[image]' in Penstock's clone."
         ) from error

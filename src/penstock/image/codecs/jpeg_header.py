@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from penstock.errors import DataError
 
@@ -11,7 +11,11 @@ _FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 """The markers that start a frame: what the size and the components are."""
 _ALONE = frozenset(range(0xD0, 0xD8)) | {0x01}
 """Markers that nothing belongs to."""
-_TABLES, _SCAN, _END, _RESTARTS, _ADOBE = 0xC4, 0xDA, 0xD9, 0xDD, 0xEE
+CODES, SCALES = 0xC4, 0xDB
+"""The markers of tables: Huffman codes, and what numbers are multiplied by."""
+_SCAN, _END, _RESTARTS, _ADOBE, _JFIF = 0xDA, 0xD9, 0xDD, 0xEE, 0xE0
+_USUAL = frozenset((CODES, SCALES, _SCAN, _RESTARTS, 0xC0, 0xC1, 0xFE, *range(0xE0, 0xF0)))
+"""The markers of what stands in most headers: tables, sizes, and what cameras and people noted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +37,12 @@ class JpegHeader:
     """Whether it was written as Adobe writes them: with inverted colours, if there are four."""
     one_scan: bool
     """Whether all that is coded comes row by row, in one go and without restarts."""
+    usual: bool
+    """Whether nothing stands in the header but what stands in most."""
+    tables: tuple[slice, ...]
+    """Where its tables are, each from its marker on."""
+    scan_at: int
+    """The byte at which the head of the scan stands, after its marker."""
 
     @property
     def least_bytes(self) -> int:
@@ -52,8 +62,10 @@ def read_header(data: memoryview, call: str) -> JpegHeader:
         )
     at, size = 2, len(data)
     frame, restarts, adobe = 0, False, False
+    usual, tables = True, []
     while True:
         while at < size and data[at] != 0xFF:  # a decoder skips what is no marker
+            usual = False
             at += 1
         while at < size and data[at] == 0xFF:
             at += 1
@@ -61,16 +73,21 @@ def read_header(data: memoryview, call: str) -> JpegHeader:
             _cut_short(call, at)
         marker, at = data[at], at + 1
         if marker in _ALONE or marker == 0:
+            usual = False
             continue
         if marker == _END:
             raise DataError(f"{call}: expected an image in the JPEG, got its end at byte {at - 2}.")
         length = data[at] << 8 | data[at + 1]
         if length < 2 or at + length > size:
             _cut_short(call, at)
+        if marker not in _USUAL or (marker == _JFIF and length > 7 and data[at + 7] != 1):
+            usual = False
         if marker in _FRAMES:
             if frame:
                 raise DataError(f"{call}: expected one frame in a JPEG, got a second at byte {at - 2}.")
             frame, frame_at, frame_length = marker, at, length
+        elif marker in (CODES, SCALES):
+            tables.append(slice(at - 1, at + length))
         elif marker == _RESTARTS:
             restarts = length >= 4 and (data[at + 2], data[at + 3]) != (0, 0)
         elif marker == _ADOBE:
@@ -80,13 +97,26 @@ def read_header(data: memoryview, call: str) -> JpegHeader:
                 raise DataError(f"{call}: expected a JPEG's size before its pixels, at byte {at - 2}.")
             whole = data[at + 2] == data[frame_at + 7] if length > 2 else False
             one_scan = frame in (0xC0, 0xC1) and whole and not restarts
-            return _header(data, call, frame, frame_at, frame_length, adobe=adobe, one_scan=one_scan)
+            found = _Found(frame, frame_at, frame_length, adobe, one_scan, usual, tuple(tables), at)
+            return _header(data, call, found)
         at += length
 
 
-def _header(
-    data: memoryview, call: str, frame: int, at: int, length: int, *, adobe: bool, one_scan: bool
-) -> JpegHeader:
+class _Found(NamedTuple):
+    """What was found on the way to the pixels."""
+
+    frame: int
+    frame_at: int
+    frame_length: int
+    adobe: bool
+    one_scan: bool
+    usual: bool
+    tables: tuple[slice, ...]
+    scan_at: int
+
+
+def _header(data: memoryview, call: str, found: _Found) -> JpegHeader:
+    at, length = found.frame_at, found.frame_length
     if length < 8 or length != 8 + 3 * data[at + 7]:
         _cut_short(call, at)
     height, width = data[at + 3] << 8 | data[at + 4], data[at + 5] << 8 | data[at + 6]
@@ -106,12 +136,15 @@ def _header(
         height=height,
         width=width,
         components=components,
-        frame=frame,
+        frame=found.frame,
         height_at=at + 3,
         unit_height=8 * most_down,
         blocks=blocks,
-        adobe=adobe,
-        one_scan=one_scan,
+        adobe=found.adobe,
+        one_scan=found.one_scan,
+        usual=found.usual,
+        tables=found.tables,
+        scan_at=found.scan_at,
     )
 
 

@@ -11,8 +11,23 @@ from numpy.typing import NDArray
 
 from penstock.errors import DataError
 
+Window = tuple[int, int, int, int]
+"""Where a crop starts, from above and from the left, its height and its width."""
 LARGEST = 1 << 29
 """No image is decoded that would have more bytes than this: a damaged header may claim anything."""
+
+
+class Kept:
+    """Memory for one picture after another."""
+
+    def __init__(self) -> None:
+        self._bytes: NDArray[np.uint8] = np.empty(0, np.uint8)
+
+    def bytes(self, size: int) -> NDArray[np.uint8]:
+        """So many bytes, for one picture: the next one has the same memory."""
+        if len(self._bytes) < size:
+            self._bytes = np.empty(size * 5 // 4, np.uint8)
+        return self._bytes[:size]
 
 
 class Picture(ABC):
@@ -24,13 +39,13 @@ class Picture(ABC):
     dtype: np.dtype[Any]
 
     @abstractmethod
-    def into(self, out: NDArray[Any]) -> None:
+    def into(self, out: NDArray[Any], kept: Kept) -> None:
         """Decode into `out`, which has the picture's shape and dtype, and its items in order."""
 
     def decoded(self) -> NDArray[Any]:
         """The pixels, in an array of their own."""
         out = np.empty(self.shape, self.dtype)
-        self.into(out)
+        self.into(out, Kept())
         return out
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from penstock.errors import DataError
 from penstock.image.codecs.channels import convert
-from penstock.image.codecs.picture import Picture, check_length, check_size
+from penstock.image.codecs.picture import Kept, Picture, check_length, check_size
 from penstock.image.codecs.png_chunks import (
     COLOUR,
     GREY,
@@ -41,7 +41,7 @@ class Png(Picture):
         least, length = coded // _GAIN, sum(map(len, chunks.pixels))
         check_length(call, "PNG", chunks.height, chunks.width, least, length)
 
-    def into(self, out: NDArray[Any]) -> None:
+    def into(self, out: NDArray[Any], kept: Kept) -> None:  # noqa: ARG002
         chunks = self._chunks
         plain = chunks.depth == 8 and not chunks.interlaced and chunks.colour != PALETTE
         if plain and out.dtype == np.uint8 and out.shape[2] == SAMPLES[chunks.colour]:

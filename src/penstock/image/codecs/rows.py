@@ -16,7 +16,7 @@ from penstock.blocks.spec import BYTES
 from penstock.blocks.trace import NotDecided, Opaque, RowFailed, StandIn, Trace
 from penstock.errors import ArgumentTypeError, DataError
 from penstock.graph.plan import BLOCK_BYTES
-from penstock.image.codecs.picture import Picture
+from penstock.image.codecs.picture import Kept, Picture
 from penstock.kernels.spans import offsets_of
 
 T = TypeVar("T")
@@ -98,8 +98,9 @@ def fill(
     pictures: Sequence[Picture], out: Sequence[NDArray[Any]] | NDArray[Any], start: int, stop: int
 ) -> None:
     """Decode the rows from `start` up to `stop`; others may decode other rows at the same time."""
+    kept = Kept()
     for row in range(start, stop):
         try:
-            pictures[row].into(out[row])
+            pictures[row].into(out[row], kept)
         except DataError:
             raise RowFailed(row) from None

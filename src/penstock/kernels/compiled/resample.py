@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from llvmlite import ir  # type: ignore[import-untyped]
 from numba import njit, types
+from numba.extending import intrinsic
 
 from penstock.kernels.compiled.arithmetic import compute
 
@@ -13,6 +15,29 @@ _IMAGES = [types.Array(kind, 1, "C", readonly=True) for kind in (types.uint8, ty
 _PLACES = types.uint64[::1]
 """Without a sign, so that nothing is asked about numbers below zero."""
 _SHARES = _LINE = types.float32[::1]
+PIXEL = 4
+"""So many numbers are computed at once where a pixel has three: those after a line are no pixel's."""
+
+
+def _blend_made(typing: Any, first: Any, second: Any, share: Any, out: Any) -> Any:  # noqa: ARG001
+    """Write what lies between two pixels at addresses, by a share; one number more is read and written."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:  # noqa: ARG001
+        kind = ir.VectorType(ir.FloatType(), PIXEL)
+        first, second, out = (builder.inttoptr(args[i], kind.as_pointer()) for i in (0, 1, 3))
+        share = builder.load(builder.inttoptr(args[2], ir.FloatType().as_pointer()), align=4)
+        shares = ir.Constant(kind, ir.Undefined)
+        for i in range(PIXEL):
+            shares = builder.insert_element(shares, share, ir.Constant(ir.IntType(32), i))
+        low, high = builder.load(first, align=4), builder.load(second, align=4)
+        between = builder.fadd(low, builder.fmul(builder.fsub(high, low), shares))
+        builder.store(between, out, align=4)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, types.int64, types.int64), generate
+
+
+_blend: Any = intrinsic(_blend_made)
 
 
 @njit(
@@ -48,18 +73,19 @@ def places(
 def _across(
     image: Any, start: Any, row: Any, channels: int, left: Any, right: Any, share: Any, out: Any
 ) -> None:
-    """The items of an image from `start` on, as many as `row` has room for, at the new width."""
-    for i in range(np.uint64(len(row))):  # cast once, and many at a time
+    """The items of an image from `start` on, as many as `row` has room for, at the new width.
+
+    Both lines have room for `PIXEL` more.
+    """
+    for i in range(np.uint64(len(row) - PIXEL)):  # cast once, and many at a time
         row[i] = np.float32(image[start + i])
     at = np.uint64(0)
     if channels == 3:
-        for x in range(len(left)):
-            a, b, part = left[x], right[x], share[x]
-            for channel in range(3):  # a number that the compiler knows
-                step = np.uint64(channel)
-                first, second = row[a + step], row[b + step]
-                out[at + step] = first + (second - first) * part
-            at += np.uint64(3)
+        line, part, target = row.ctypes.data, share.ctypes.data, np.int64(out.ctypes.data)
+        for x in range(np.uint64(len(left))):
+            _blend(line + 4 * np.int64(left[x]), line + 4 * np.int64(right[x]), part, target)
+            part += np.uint64(4)
+            target += 12
         return
     for x in range(len(left)):
         for channel in range(channels):
@@ -113,12 +139,14 @@ def resample(
     above, below, down = _table(len(out))
     places(height_of_window, rows, top, first_row, width * channels, above, below, down)
     offset = np.uint64(first_column * channels)
-    row = np.empty(columns * channels, np.float32)
+    row = np.empty(columns * channels + PIXEL, np.float32)
+    row[len(row) - PIXEL :] = 0
     lefts, rights, across = _table(out.shape[1] // channels)
     places(width_of_window, columns, left, 0, channels, lefts, rights, across)
     if mirrored:
         lefts, rights, across = lefts[::-1].copy(), rights[::-1].copy(), across[::-1].copy()
-    upper, lower = np.empty(out.shape[1], np.float32), np.empty(out.shape[1], np.float32)
+    width_of_line = out.shape[1] + PIXEL
+    upper, lower = np.empty(width_of_line, np.float32), np.empty(width_of_line, np.float32)
     at_upper = at_lower = np.uint64(len(image))
     for y in range(len(out)):
         if at_lower == above[y]:
@@ -131,6 +159,6 @@ def resample(
             _across(image, below[y] + offset, row, channels, lefts, rights, across, lower)
             at_lower = below[y]
         line, part = out[y], down[y]
-        for i in range(len(line)):
+        for i in range(np.uint64(len(line))):
             line[i] = upper[i] + (lower[i] - upper[i]) * part
         compute(line, 0, codes, constants)
