@@ -109,7 +109,9 @@ def test_given_many_cores_and_a_lock_that_is_held_in_part_then_worker_processes_
         (0.9, 2, 0.0, True),  # threads would take turns
         (0.2, 2, 0.0, False),  # two threads are two cores' worth
         (0.04, 16, 0.0, True),  # sixteen are no more than two or three
-        (0.02, 16, 0.0, False),  # which may be nothing
+        (0.02, 16, 0.0, True),
+        (0.005, 16, 0.0, False),  # which may be nothing
+        (0.02, 2, 0.0, False),
         (0.2, 16, 20.0, False),  # the way there and back takes twenty times as long
     ],
 )

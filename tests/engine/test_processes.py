@@ -194,12 +194,13 @@ def test_when_a_row_fails_then_the_error_is_as_it_is_here() -> None:
         assert got == [failed[i // 10] if i % 10 == 7 else i for i in range(30)]
 
 
-def test_when_the_function_ends_python_then_the_run_ends_the_same_way() -> None:
+def test_when_the_function_ends_python_then_that_is_an_error_of_its_element() -> None:
     def leaves(x: Any) -> Any:
-        raise SystemExit(3) if int(x) == 5 else None if int(x) < 0 else SystemExit(4)
+        raise SystemExit(4)
 
-    with pytest.raises(SystemExit, match="4"):
+    with pytest.raises(ps.errors.FunctionError, match="element 0: SystemExit: 4") as caught:
         list(in_workers(ps.Dataset.range(3), leaves))
+    assert isinstance(caught.value.__cause__, SystemExit) and caught.value.__cause__.code == 4
 
 
 def test_given_results_that_cannot_be_pickled_then_calls_are_made_here() -> None:

@@ -178,6 +178,52 @@ def test_given_arrays_without_axes_then_they_are_scalars_for_every_block_size(ro
 
 @pytest.mark.parametrize("rows", ROWS)
 @pytest.mark.parametrize(
+    "function, expected",
+    [
+        (lambda x: int(x) if x % 2 else 7, [7, 1, 7, 3]),
+        (lambda x: float(x) if x != 1 else -0.5, [0.0, -0.5, 2.0, 3.0]),
+        (lambda x: bool(x) if x else False, [False, True, True, True]),
+        (lambda x: (int(x), b"a") if x % 2 else (x, b"b"), [(0, b"b"), (1, b"a"), (2, b"b"), (3, b"a")]),
+        (lambda x: {"a": x, "b": 1.5} if x else {"b": 2.5, "a": 9}, [(9, 2.5), (1, 1.5), (2, 1.5), (3, 1.5)]),
+        (lambda x: (x, None), [(0, None), (1, None), (2, None), (3, None)]),
+    ],
+    ids=["whole", "float", "bool", "tuple", "dict in another order", "None in a tuple"],
+)
+def test_given_pythons_own_numbers_and_nests_then_every_block_size_gives_the_same(
+    function: Any, expected: list[Any], rows: int
+) -> None:
+    ds = ps.Dataset.range(4).map(function, executor="threads").with_options(ps.Options(block_rows=rows))
+    got = [(element["a"], element["b"]) if isinstance(element, dict) else element for element in ds]
+    assert got == expected
+    numbers = [leaf for element in got for leaf in (element if isinstance(element, tuple) else (element,))]
+    assert all(isinstance(leaf, np.generic | bytes | None) for leaf in numbers)
+
+
+@pytest.mark.parametrize("rows", ROWS)
+@pytest.mark.parametrize(
+    "bad", [{"a": 1}, {"a": 1, "c": 2}, {"a": 1, "b": 2, "c": 3}, {"a": 1, "b": (2,)}, (1, 2)], ids=repr
+)
+def test_given_another_structure_in_the_middle_then_that_element_alone_fails(bad: Any, rows: int) -> None:
+    ds = ps.Dataset.range(3).map(lambda x: bad if x == 1 else {"a": x, "b": x}, executor="threads")
+    assert events(ds, block_rows=rows) == [{"a": 0, "b": 0}, FAILED, {"a": 2, "b": 2}]
+
+
+def test_given_rows_that_draw_then_each_draws_as_it_would_alone() -> None:
+    def function(x: Any) -> Any:
+        first = ps.random.uniform()
+        return (first, ps.random.uniform() if x % 2 else x * 1.0)
+
+    ds = ps.Dataset.range(6).map(function, executor="threads")
+    alone, together = (
+        [tuple(map(float, pair)) for pair in ds.with_options(ps.Options(block_rows=rows)).iterate(seed=1)]
+        for rows in (1, 6)
+    )
+    assert alone == together
+    assert len({first for first, _ in alone}) == 6
+
+
+@pytest.mark.parametrize("rows", ROWS)
+@pytest.mark.parametrize(
     "bad, said",
     [
         ("a\ud800", r"'a\\ud800' with half of a surrogate pair.*surrogatepass"),

@@ -227,7 +227,8 @@ def test_given_any_bytes_then_every_buffer_and_block_gives_the_same_records() ->
     for _ in range(60):
         data = b"".join(draw.choices(letters, k=draw.randrange(80))) * draw.choice([1, 1, 60])
         path, packed = file("any", data), file("any.gz", gzip.compress(data))
-        expected = [converted(*record) for record in plain_scan(data, True, b",", True)[0]]
+        kept = data.rstrip(b"\r\n")  # empty lines at the end are no records
+        expected = [converted(*record) for record in plain_scan(kept, True, b",", True)[0]]
         for size, many in ((None, None), (0, 1), (0, 7), (50_000, 100)):
             ds = CsvDataset(path, [[7], S], buffer_size=size)
             assert events(ds, limit=10**6, block_rows=many) == expected
@@ -291,3 +292,69 @@ def test_given_a_function_that_fails_on_a_record_then_the_error_has_its_byte() -
             except ps.errors.ElementError as error:
                 errors.append((error.file, error.offset))
     assert errors == [(path, 4), (path, 8)]
+
+
+BOM = b"\xef\xbb\xbf"
+
+
+@pytest.mark.parametrize("buffer_size", [None, 0])
+@pytest.mark.parametrize(
+    "data, defaults, arguments, expected",
+    [
+        (b"1,a\n2,b\n", [INT, S], {}, [(1, b"a"), (2, b"b")]),
+        (b'"x",a\n', [S, S], {}, [(b"x", b"a")]),
+        (b"n,s\n1,a\n", [INT, S], {"header": True}, [(1, b"a")]),
+        (b"\xef\xbb\xbfa,b\n", [S, S], {}, [(BOM + b"a", b"b")]),
+        (b"", [S], {}, []),
+        (b"", [S], {"header": True}, [FAILED]),
+    ],
+)
+def test_given_a_byte_order_mark_then_it_is_no_part_of_the_first_field(
+    data: bytes, defaults: list[Any], arguments: dict[str, Any], expected: list[Any], buffer_size: int | None
+) -> None:
+    assert rows(BOM + data, defaults, buffer_size=buffer_size, **arguments) == expected
+
+
+def test_given_a_byte_order_mark_then_errors_have_their_own_bytes() -> None:
+    path = file("marked", BOM + b"1,a\nx,b\n")
+    with pytest.raises(ps.errors.DataError, match="line 2, byte 7: expected int32") as caught:
+        list(CsvDataset(path, [INT, S]))
+    assert caught.value.offset == 7
+    with pytest.raises(ps.errors.DataError, match=r"line 1, byte 3: .*say header=True"):
+        list(CsvDataset(file("headed", BOM + b"n,s\n1,a\n"), [INT, S]))
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\n\n\n", b"\r\n\r\n", b"\r\r", b"\n" * 70_000])
+@pytest.mark.parametrize(
+    "data, defaults, arguments, expected",
+    [
+        (b"1,a\n2,b\n", [INT, S], {}, [(1, b"a"), (2, b"b")]),
+        (b"1,a\r\n", [INT, S], {}, [(1, b"a")]),
+        (b"1\n2\n", [INT], {}, [(1,), (2,)]),
+        (b"", [INT, S], {}, []),
+        (b"n,s\n1,a\n", [INT, S], {"header": True}, [(1, b"a")]),
+        (b"1,2\n", [[7]], {"select_cols": [1]}, [(2,)]),
+        (b'1,"a\n', [INT, S], {}, [FAILED]),
+    ],
+)
+def test_given_empty_lines_at_the_end_then_they_are_no_records(
+    data: bytes, defaults: list[Any], arguments: dict[str, Any], expected: list[Any], end: bytes
+) -> None:
+    for buffer_size in (None, 0):
+        assert rows(data + end, defaults, buffer_size=buffer_size, **arguments) == expected
+
+
+def test_given_empty_lines_before_a_record_then_each_is_an_error_with_its_line() -> None:
+    for count in (1, 3, 9_000):
+        path = file("gap", b"1,a\n" + b"\n" * count + b"2,b\n\n")
+        with CsvDataset(path, [INT, S], buffer_size=0).iterate() as it:
+            assert next(it) == (1, b"a")
+            for line in range(2, 2 + count):
+                with pytest.raises(ps.errors.DataError, match=f"line {line}, .*expected 2 fields, got 1"):
+                    next(it)
+            assert next(it) == (2, b"b")
+            assert next(it, None) is None
+
+
+def test_given_one_column_with_a_default_then_an_empty_line_is_a_record() -> None:
+    assert rows(b"1\n\n3\n\n", [[7]]) == [(1,), (7,), (3,), (7,)]

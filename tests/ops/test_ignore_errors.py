@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 
+import numpy as np
 import pytest
 
 import penstock as ps
@@ -28,7 +29,42 @@ class TestIgnoreErrors(OpContract):
         it = failing(6, 0, 2, 3).ignore_errors().iterate()
         assert len(list(it)) == 3
         assert it._run.meters["map"].failed == 3
-        assert it._run.meters["ignore_errors"].notes == ["left out 3 elements that failed"]
+        (note,) = it._run.meters["ignore_errors"].notes
+        assert note.startswith("left out 3 elements that failed, the first of them: map at ")
+        assert "element 0" in note and "0 is bad" in note and "2 is bad" not in note
+
+    def test_given_one_failing_element_then_the_report_quotes_it_on_one_line(self) -> None:
+        def wordy(x: np.int64) -> np.int64:
+            if x == 1:
+                raise ValueError("first line\nsecond line " + "x" * 1000)
+            return x
+
+        with ps.Dataset.range(3).map(wordy).ignore_errors().iterate() as it:
+            list(it)
+            (line,) = [line for line in str(it.report()).splitlines() if "left out" in line]
+        assert "left out 1 element that failed: map at" in line and "first line second line" in line
+        assert len(line) < 500
+
+    def test_given_a_state_then_the_first_error_is_still_quoted(self) -> None:
+        ds = failing(6, 0, 4).ignore_errors()
+        with ds.iterate() as it:
+            next(it)
+            state = it.state()
+        with ds.iterate(state=state) as it:
+            list(it)
+            assert "left out 2 elements that failed, the first of them" in str(it.report())
+            assert "0 is bad" in str(it.report())
+
+    def test_given_endless_repetition_then_no_more_than_a_few_notes_are_kept(self) -> None:
+        def fails(x: np.int64) -> np.int64:
+            if x < 40:
+                raise ValueError(f"{x} is bad")
+            return x
+
+        ds = ps.Dataset.range(80).shuffle(80).map(fails).ignore_errors().repeat(60)
+        with ds.iterate() as it:
+            assert len(list(it)) == 2400
+            assert len(it._run.meters["ignore_errors"].notes) <= 10
 
     def test_given_log_warning_then_each_is_logged(self, caplog: pytest.LogCaptureFixture) -> None:
         with caplog.at_level(logging.WARNING, "penstock"):

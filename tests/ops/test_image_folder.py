@@ -79,6 +79,19 @@ class TestImageFolder(OpContract):
         for one in got:
             assert CLASSES[one["label"]] == one["image"].split(b"/")[0].decode()
 
+    def test_given_other_files_then_the_report_says_that_they_were_left_out(self) -> None:
+        with ImageFolderDataset(folder()).iterate() as it:
+            list(it)
+            said = str(it.report())
+        assert "left out 2 files whose names end in none of .bmp, .gif, .jpeg, .jpg, .png, .webp: " in said
+        assert "cat/notes.txt' and others" in said
+        with ImageFolderDataset(folder(), class_names=["dog"]).iterate() as it:
+            list(it)
+            assert "left out 1 file whose name ends in none of .bmp, " in str(it.report())
+        with ImageFolderDataset(folder(), class_names=["fish"]).iterate() as it:
+            list(it)
+            assert "left out" not in str(it.report())
+
     def test_given_large_pictures_then_a_block_stops_at_its_bytes(self, tmp_path: Path) -> None:
         (tmp_path / "a").mkdir()
         for i in range(40):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from hypothesis import strategies as st
 
 import penstock as ps
 from contract.op_contract import OpContract
+from penstock.engine.stage import StageContext
+from penstock.ops import interleave
 
 
 def thrice(n: Any) -> ps.Dataset:
@@ -156,3 +159,62 @@ def test_given_any_demand_then_no_more_rows_come_than_asked_for_and_in_the_same_
             assert 1 <= block.rows <= rows
             got += [int(x[0]) for x in block.elements()]
     assert got == expected
+
+
+# Files that are only read
+
+
+def written(folder: Path, files: int = 5, records: int = 40, width: int = 3000) -> list[str]:
+    paths = []
+    for number in range(files):
+        paths.append(str(folder / f"{number}.tfrecord"))
+        with ps.io.TFRecordWriter(paths[-1]) as writer:
+            for record in range(records + number):
+                writer.write(bytes([number, record]) * (width // 2))
+    return paths
+
+
+def events(ds: ps.Dataset) -> list[Any]:
+    """The first bytes of the elements, and the files and the places of those that failed."""
+    found: list[Any] = []
+    with ds.iterate() as it:
+        while True:
+            try:
+                found.append(next(it)[:2])
+            except StopIteration:
+                return found
+            except ps.errors.DataError as error:
+                found.append((error.file, error.offset))
+
+
+@pytest.mark.parametrize("damaged", [False, True])
+def test_given_files_then_two_threads_read_them_and_the_stream_is_that_of_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damaged: bool
+) -> None:
+    paths = written(tmp_path)
+    if damaged:
+        data = bytearray(Path(paths[2]).read_bytes())
+        data[20 * 3016 + 100] ^= 1
+        Path(paths[2]).write_bytes(data)
+    ds = ps.Dataset.from_tensor_slices(paths).interleave(ps.TFRecordDataset, 4, 3)
+    monkeypatch.setattr(interleave, "SHARED", 1 << 60)
+    expected = events(ds)
+    assert len(expected) == 210
+    halves = []
+    monkeypatch.setattr(interleave, "SHARED", 1)
+    monkeypatch.setattr(StageContext, "both", lambda _, first, second: halves.append((second(), first())))
+    assert events(ds) == expected
+    assert halves
+
+
+def test_given_functions_of_the_user_then_one_thread_calls_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = written(tmp_path)
+    halves = []
+    monkeypatch.setattr(interleave, "SHARED", 1)
+    monkeypatch.setattr(StageContext, "both", lambda _, first, second: halves.append((first(), second())))
+    ds = ps.Dataset.from_tensor_slices(paths)
+    ds = ds.interleave(lambda path: ps.TFRecordDataset(path).map(lambda record: record), 4, 3)
+    assert len(events(ds)) == 210
+    assert not halves

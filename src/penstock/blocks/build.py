@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,16 @@ READY = frozenset(
 """The exact types of values that are leaves as they are."""
 
 
+def _whole(number: int) -> Any:
+    return np.int64(number) if -(1 << 63) <= number < 1 << 63 else number
+
+
+NUMBERS: dict[type, Callable[[Any], Any]] = {int: _whole, float: np.float64, bool: np.bool_}
+"""What makes leaves of Python's own numbers, by their exact types; whole ones beyond 64 bits it leaves."""
+_QUICK = READY | {*NUMBERS, np.ndarray}
+"""The exact types of values that are one leaf each."""
+
+
 class LeafError(TypeError):
     """A value that cannot be a leaf. The message says what it is and what to do."""
 
@@ -33,6 +43,9 @@ class LeafError(TypeError):
 def as_leaf(value: Any) -> Any:
     """A user's value as a leaf: a NumPy array or scalar, `bytes`, `str`, or the object itself."""
     kind = type(value)
+    if kind in NUMBERS:
+        value = NUMBERS[kind](value)
+        kind = type(value)
     if kind in READY:
         return value
     if kind is np.ndarray:
@@ -69,6 +82,19 @@ def as_leaf(value: Any) -> Any:
     except Exception:  # an object that only looks like an array stays what it is
         return value
     return value if array.dtype == object else as_leaf(array)
+
+
+def leaves_of(structure: Structure, element: Any) -> list[Any]:
+    """The leaves of an element; `TypeError` if it has another structure, `LeafError` if one is no leaf."""
+    kind = type(element)
+    if kind is np.ndarray and structure.kind is None:
+        return [as_leaf(element)]
+    if structure.is_flat and kind is structure.kind and len(structure.children) == len(element):
+        parts = element if kind is tuple else map(element.get, structure.keys)
+        leaves = [as_leaf(part) for part in parts if part is not None and type(part) in _QUICK]
+        if len(leaves) == len(structure.children):
+            return leaves
+    return [as_leaf(leaf) for leaf in structure.flatten(element)]
 
 
 def _of_array(array: NDArray[Any]) -> Any:
@@ -112,7 +138,8 @@ def _array_of_list(value: list[Any]) -> Any:
         made = np.asarray(value)
     except ValueError as error:
         raise LeafError(
-            f"a list that is no array of one shape: {error}. Pad its parts, or use a tuple of arrays"
+            f"a list that is no array of one shape: {str(error).rstrip('.')}. Pad its parts, or use a tuple "
+            f"of arrays"
         ) from None
     if made.dtype.kind in "SU" and not all(
         isinstance(item, bytes | str) for item in np.asarray(value, object).flat
@@ -152,16 +179,21 @@ def column_of(leaves: Sequence[Any]) -> Column:
 
 def _of_arrays(leaves: Sequence[NDArray[Any]]) -> Column:
     first = leaves[0]
-    same_shape = all(leaf.shape == first.shape for leaf in leaves)
+    dtype, ndim = first.dtype, first.ndim
+    shapes = [leaf.shape for leaf in leaves]
+    same_shape = shapes.count(first.shape) == len(leaves)
     if all(leaf.dtype.kind in "SUO" for leaf in leaves):
         return _of_string_arrays(leaves) if same_shape else _of_objects(leaves)
-    if any(leaf.dtype != first.dtype or leaf.ndim != first.ndim for leaf in leaves):
+    if not all(leaf.dtype == dtype and leaf.ndim == ndim for leaf in leaves):
         return _of_objects(leaves)
     if same_shape:
-        return DenseColumn(np.asarray(first, order="C")[None] if len(leaves) == 1 else np.stack(leaves))
-    shapes = np.array([leaf.shape for leaf in leaves], np.int64)
-    values = np.concatenate([leaf.ravel() for leaf in leaves])
-    return RaggedColumn(values, offsets_of(shapes.prod(axis=1)), shapes)
+        if len(leaves) == 1:
+            return DenseColumn(np.asarray(first, order="C")[None])
+        joined = np.concatenate(leaves) if ndim else np.stack(leaves)
+        return DenseColumn(joined.reshape(len(leaves), *first.shape))
+    values = np.concatenate(leaves if ndim == 1 else [leaf.ravel() for leaf in leaves])
+    lengths = np.array(shapes, np.int64)
+    return RaggedColumn(values, offsets_of(lengths.prod(axis=1)), lengths)
 
 
 def _of_string_arrays(leaves: Sequence[NDArray[Any]]) -> Column:

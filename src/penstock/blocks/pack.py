@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -42,7 +43,7 @@ class Buffer:
     @property
     def step(self) -> int:
         """The bytes of one item along the first axis."""
-        return self.dtype.itemsize * int(np.prod(self.shape[1:], dtype=np.int64))
+        return self.dtype.itemsize * math.prod(self.shape[1:])
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +154,7 @@ def _unpack_column(column: PackedColumn, fetch: Fetch, start: int, stop: int) ->
     if column.kind == "dense":
         return DenseColumn(fetch(buffers[0], start, stop))
     if column.kind == "bytes":
-        width = int(np.prod(column.shape, dtype=np.int64))
+        width = math.prod(column.shape)
         values, offsets = _fetch_flat(buffers, fetch, start * width, stop * width)
         return BytesColumn(values, offsets, text=column.text, shape=column.shape)
     values, offsets = _fetch_flat(buffers, fetch, start, stop)

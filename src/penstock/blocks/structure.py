@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 
@@ -27,6 +28,11 @@ class Structure:
     def leaves(self) -> int:
         """How many leaves an element of this structure has."""
         return 1 if self.kind is None else sum(child.leaves for child in self.children)
+
+    @cached_property
+    def is_flat(self) -> bool:
+        """Whether an element of this structure is a plain tuple or dict of leaves."""
+        return self.kind in (tuple, dict) and all(child.is_leaf for child in self.children)
 
     def flatten(self, element: Any) -> list[Any]:
         """The leaves of `element`, in order; raises TypeError where it has another structure."""

@@ -45,8 +45,10 @@ HOLDS = 0.4
 SHARE = 1.0
 """The share of all time for which threads can have the lock, divided by how many want it: to hand it on takes
 time as well, and the more of it the more cores are asleep."""
-UNSURE = 0.03
-"""A share of time so small may be none at all."""
+UNSURE, SURE = 0.03, 0.01
+"""A share of time so small may be none at all: on few cores, and on many, of which each is disturbed less."""
+FEW = 4
+"""So many cores are few."""
 GAIN = 1.3
 """Worker processes are to be so many times as quick as threads."""
 FIRST = 8
@@ -199,7 +201,7 @@ class Executor:
     def _gains(self) -> bool:
         """Whether worker processes are quicker, though rows have to get there and back."""
         taken = self._taken
-        if taken.held < UNSURE:
+        if taken.held < (UNSURE if self._cores <= FEW else SURE):
             return False
         threads = min(self._cores, max(1.0, SHARE / self._cores / taken.held))
         processes = self._cores / (1 + COPIED * taken.row_bytes / taken.each)

@@ -67,8 +67,9 @@ class Iterator(Checkpointed, AbstractIterator[Any]):
         self._rows = iter(())  # lets go of the last block before the next one is made
         if self._was_closed:
             raise ClosedError("This iteration was closed. Start another one with ds.iterate().")
-        self._run.passed(self._had)
-        self._had, self._left = 0, repeat(True, 0)
+        with self._run.standing:
+            self._run.passed(self._had)
+            self._had, self._left = 0, repeat(True, 0)
         if self._run.closed:
             return None
         try:
@@ -87,8 +88,9 @@ class Iterator(Checkpointed, AbstractIterator[Any]):
             self._run.ended()
             self._end()
         else:
-            self._had, self._left = block.rows, repeat(True, block.rows)
-            self._rows = compress(block.elements(), self._left)
+            with self._run.standing:
+                self._had, self._left = block.rows, repeat(True, block.rows)
+                self._rows = compress(block.elements(), self._left)
         if self._was_closed:  # by another thread, or by a function that was just called
             self._rows = iter(())
             raise ClosedError("This iteration was closed while it waited for an element.")
@@ -114,7 +116,8 @@ class Iterator(Checkpointed, AbstractIterator[Any]):
         ...     [batch.tolist() for batch in it] == rest
         True
         """
-        return self._run.packed(*self._run.where(self._had - length_hint(self._left)))
+        with self._run.standing:
+            return self._run.packed(*self._run.where(self._had - length_hint(self._left)))
 
     def load_state_dict(self, state_dict: Any) -> None:
         """Go on where another iteration of the same pipeline stood, by torch's name for it.

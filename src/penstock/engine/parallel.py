@@ -18,8 +18,9 @@ from penstock.blocks.block import Block
 from penstock.engine.aside import Aside, end_all
 from penstock.engine.cancel import Cancel, Cancelled
 from penstock.engine.cores import usable_cores
-from penstock.engine.demand import MOST, PATIENCE
+from penstock.engine.demand import MOST
 from penstock.engine.executor import Executor
+from penstock.engine.portions import Portions
 from penstock.engine.stage import StageContext
 from penstock.engine.tuner import Calls, most_calls
 from penstock.errors import ElementError, PenstockError
@@ -29,11 +30,6 @@ from penstock.graph.track import Pace
 
 WORTH = 1e-4
 """Seconds: work on a block that takes less is not worth a thread."""
-WAY = 4
-"""As many times `PATIENCE`, at least, for work in other processes, which a block has to get to and back from;
-half as many times as there are cores, as one process hands over the blocks of all."""
-LEAST = 0.003
-"""Seconds: where blocks are small for all to be done at the same time, they take so long at least."""
 SPARE = 4
 """For so many cores there is one worker process more than cores."""
 BETWEEN = 3
@@ -94,10 +90,9 @@ class Parallel(Running):
         self._ready: deque[Block | BaseException] = deque()
         self._rest: Task | None = None
         self._asides: list[Aside] = []
-        self._rows = 1
-        self._begun = self._given = 0  # rows that were taken in, and handed on
+        self._portions = Portions(self._cores, context.node.op.cardinality)
+        self._given = 0  # rows that were handed on
         self._spare = 0  # worker processes more than cores
-        self._all = context.node.op.cardinality
         self._largest = 0
         self._helpers = 1 << 30  # so many of the threads may work, those of the lowest numbers
         self._seconds = self._row_seconds = 0.0  # that the last task took, and a row of it
@@ -146,11 +141,11 @@ class Parallel(Running):
                 "An iteration was asked for an element in a process that was forked while it ran: its "
                 "threads and workers are those of the other. Start another one there: ds.iterate()."
             )
-        self._rows = max(rows, self._rows)
+        self._portions.asked = max(rows, self._portions.asked)
         began = perf_counter()
         block = self._pull(rows)
         self._given += 0 if block is None else block.rows
-        if self._given >= self._rows:
+        if self._given >= self._portions.asked:
             # While a block is handed over, another worker has work; at first it would hold up the others.
             self._spare = max(1, self._cores // SPARE)
         if self._tuned is not None and block is not None and self._asides:
@@ -320,7 +315,7 @@ class Parallel(Running):
             work.state = self._pace.taken(self._op.state)
         try:
             task = self._op.divide(self._rows_at_once())
-            self._begun += 0 if task is None else task.rows
+            self._portions.begun += 0 if task is None else task.rows
         except (Cancelled, KeyboardInterrupt):
             raise
         except BaseException as error:  # raised again where it stands in the stream
@@ -343,18 +338,13 @@ class Parallel(Running):
         return waited
 
     def _rows_at_once(self) -> int:
-        """How many rows to take in: as many as asked for, fewer if they would take too long, one at first."""
-        seconds, patience = self._row_seconds, PATIENCE
+        """How many rows to take in: one, until it is known what comes of it and how long it takes."""
         if self._executor is not None and self._elsewhere:
-            seconds, patience = self._executor.row_seconds or seconds, PATIENCE * max(WAY, self._cores // 2)
-        if self._executor is not None and (not seconds or (self._elsewhere and not self._side_by_side)):
+            seconds = self._executor.row_seconds or self._row_seconds
+            return self._portions.elsewhere(seconds) if seconds and self._side_by_side else 1
+        if self._executor is not None and not self._row_seconds:
             return 1
-        rows = min(self._rows, int(patience / max(seconds, 1e-9)))
-        left = max(self._rows, self._all if self._begun >= self._rows else 0) - self._begun
-        if self._elsewhere and left > 0:
-            # All are to be done at the same time with the first rows asked for, and with the last of all.
-            rows = min(rows, max(-(-left // (2 * self._cores)), int(LEAST / max(seconds, 1e-9))))
-        return max(1, rows)
+        return self._portions.here(self._row_seconds)
 
     def _do(self, work: _Work, task: Task) -> None:
         began, busy = perf_counter(), thread_time()
@@ -408,7 +398,7 @@ class Parallel(Running):
 
     def restore(self, state: Any) -> None:
         self._op.restore(state)
-        self._all = -1  # nobody knows how many of them are left
+        self._portions.length = -1  # nobody knows how many of them are left
 
     def _wake(self) -> None:
         if os.getpid() != self._process:  # in a forked child the lock may be held by nobody

@@ -94,6 +94,8 @@ class Run:
         context = StageContext(self, plan.root, epoch=mix(epoch), cancel=self.cancel)
         with inside:
             self.root: Stage = self._started(context)
+        self.standing = threading.RLock()
+        """Held by whoever changes where the run stands, or asks: they may be different threads."""
         self._track = Track()
         self._elements = elements
         self._head = head
@@ -151,18 +153,21 @@ class Run:
 
     def _mark(self) -> None:
         """Take the state, if it is time; at the beginning it is."""
-        if self._track.at is None:
-            self._track.stand(self.root.state())
-        self._track.take(self.root.state)
+        with self.standing:
+            if self._track.at is None:
+                self._track.stand(self.root.state())
+            self._track.take(self.root.state)
 
     def passed(self, elements: int) -> None:
         """The user has got so many elements more, or errors in their place."""
-        self._track.passed(elements)
-        self._elements += elements
+        with self.standing:
+            self._track.passed(elements)
+            self._elements += elements
 
     def ended(self) -> None:
         """There are no more elements: who goes on from here gets none."""
-        self._track.stand({"ended": True})
+        with self.standing:
+            self._track.stand({"ended": True})
 
     @cached_property
     def head(self) -> dict[str, Any]:
@@ -175,9 +180,10 @@ class Run:
 
     def where(self, elements: int) -> tuple[State, int]:
         """The state so many elements after those that were told of, and how many that are in all."""
-        if self._track.at is None:
-            self._mark()
-        return advanced(self._track.ahead(), elements), self._elements + elements
+        with self.standing:
+            if self._track.at is None:
+                self._mark()
+            return advanced(self._track.ahead(), elements), self._elements + elements
 
     def scratch(self) -> Scratch:
         """The run's scratch file, made when it is first needed."""

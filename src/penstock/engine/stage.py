@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 Seam = Callable[["StageContext", Any], Running]
 
+NOTES = 10
+"""No more notes than this are kept of an op: in an endless repetition there may be another one each time."""
+
 
 class Stage(Input):
     """Counts the rows, the time and the failures of one running op, and watches its blocks."""
@@ -196,6 +199,7 @@ class StageContext(Context):
         self._below = None if below is None or below.node.op.seam else below
         self._inputs: list[Stage] = []
         self.track = Track()
+        self.stacks = 1 if self._below is None else self._below.node.op.stacks
         if nested_in is None:
             self.label = run.labels[node.index]
             self.account = run.ledger.account(self.label)
@@ -283,7 +287,7 @@ class StageContext(Context):
         return self.run.scratch()
 
     def note(self, text: str) -> None:
-        if text not in self.meter.notes:
+        if text not in self.meter.notes and len(self.meter.notes) < NOTES:
             self.meter.notes.append(text)
 
     def on_close(self, end: Callable[[], None]) -> Callable[[], None]:

@@ -255,7 +255,7 @@ class Depth:
         self._before = 0.0  # how much the loop waited before there were twice as many
         self._next = 1  # after so many looks there may be more, or it is known whether more have helped
         self._pause = round(AGAIN / WINDOW)  # for so many looks what was in vain is not tried
-        self._say("so many are enough so far")
+        self._say("that is enough so far")
 
     def full(self) -> None:
         """As many are ready as there may be."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import Any
 
 from penstock.errors import ArgumentError, ArgumentTypeError
@@ -19,8 +20,10 @@ EXECUTORS = {
 
 def check_executor(value: Any, call: str) -> None:
     """Refuse what is none of them; `call` names the argument, as in `map(executor=)`."""
-    if not isinstance(value, str):
-        raise ArgumentTypeError(f"{call} at {user_site()}: expected a text, got {value!r}.")
-    if value not in EXECUTORS:
-        names = ", ".join(repr(name) for name in EXECUTORS)
-        raise ArgumentError(f"{call} at {user_site()}: expected one of {names}, got {value!r}.")
+    if isinstance(value, str) and value in EXECUTORS:
+        return
+    names = ", ".join(repr(name) for name in EXECUTORS)
+    near = get_close_matches(value.lower(), EXECUTORS, 1) if isinstance(value, str) else []
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    kind = ArgumentError if isinstance(value, str) else ArgumentTypeError
+    raise kind(f"{call} at {user_site()}: expected one of {names}, got {value!r}.{hint}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from difflib import get_close_matches
 from traceback import format_exception
@@ -21,6 +22,17 @@ SHOWN = 20
 """So many keys of an element are named in a message."""
 LONGEST = 100
 """To a key of more characters no near one is looked for."""
+
+
+in_worker = False
+"""Whether this process is a worker, which is no program of the user's."""
+
+
+def ends_program(error: BaseException) -> bool:
+    """Whether it is to end the program: on the main thread, where a handler of signals may have raised it."""
+    if not isinstance(error, SystemExit) or in_worker:
+        return False
+    return threading.current_thread() is threading.main_thread()
 
 
 class Declared(Protocol):
@@ -47,24 +59,33 @@ class UserFunction:
 
     def __call__(self, element: Any, number: int) -> Any:
         """Call it with an element: the parts of a plain tuple are separate arguments."""
-        # As `call`, written out: this is done for every row.
-        before = enter(None if self._key is None else Scope(self._key, number))
+        before = enter(self.scope(number))
         try:
-            if type(element) is tuple:
-                return self.function(*element)
-            return self.function(element)
-        except Exception as error:
-            hint = _hint_for_arguments(error, element) or _hint_for_keys(error, element)
-            raise self.failed(error, number, hint) from error
+            return self.function(*element) if type(element) is tuple else self.function(element)
+        except (Exception, SystemExit) as error:
+            if ends_program(error):
+                raise
+            raise self.failed_with(element, error, number) from error
         finally:
             enter(before)
 
+    def scope(self, number: int) -> Scope | None:
+        """What it draws random numbers by, for the element of that number."""
+        return None if self._key is None else Scope(self._key, number)
+
+    def failed_with(self, element: Any, error: BaseException, number: int) -> FunctionError:
+        """As `failed`, for a call with an element."""
+        hint = _hint_for_arguments(error, element) or _hint_for_keys(error, element)
+        return self.failed(error, number, hint)
+
     def call(self, arguments: tuple[Any, ...], number: int) -> Any:
         """Call it with these arguments; whatever it raises becomes a `FunctionError`."""
-        before = enter(None if self._key is None else Scope(self._key, number))
+        before = enter(self.scope(number))
         try:
             return self.function(*arguments)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
+            if ends_program(error):
+                raise
             raise self.failed(error, number) from error
         finally:
             enter(before)
@@ -77,12 +98,15 @@ class UserFunction:
         finally:
             enter(before)
 
-    def failed(self, error: Exception, number: int, hint: str = "") -> FunctionError:
+    def failed(self, error: BaseException, number: int, hint: str = "") -> FunctionError:
         """The error that tells the user where and why the function failed, and what to do."""
         where = failing_line(error.__traceback__)
         if isinstance(error, ValueError) and "read-only" in str(error):
             hint = " Elements are views of the pipeline's memory: change a copy, `x = x.copy()`."
-        what = f"{type(error).__name__}: {str(error).removesuffix('.')}"
+        if isinstance(error, SystemExit):
+            hint = " To end a run, leave the loop over it, or end the stream with take_while()."
+        said = str(error).removesuffix(".")
+        what = type(error).__name__ + (f": {said}" if said else "")
         failure = FunctionError(
             f"{self.where}: the function failed on element {number}: {what}"
             f"{f' ({where})' if where else ''}.{hint}",
@@ -98,7 +122,7 @@ def user_function(function: Callable[..., Any], op: Op, context: Context) -> Use
     return UserFunction(function, op, context.label, context.key(op.own_seed, explicit=False))
 
 
-def _hint_for_arguments(error: Exception, element: Any) -> str:
+def _hint_for_arguments(error: BaseException, element: Any) -> str:
     """How a function is called with this element, if that is what it failed for."""
     entered = error.__traceback__ is not None and error.__traceback__.tb_next is not None
     if entered or not isinstance(error, TypeError) or "positional argument" not in str(error):
@@ -115,7 +139,7 @@ def _hint_for_arguments(error: Exception, element: Any) -> str:
     )
 
 
-def _hint_for_keys(error: Exception, element: Any) -> str:
+def _hint_for_keys(error: BaseException, element: Any) -> str:
     """Which keys there are, if the function asked for another one."""
     parts = element if type(element) is tuple else (element,)
     dicts = [part for part in parts if isinstance(part, dict)]
@@ -132,7 +156,7 @@ def _hint_for_keys(error: Exception, element: Any) -> str:
     return f" The element has the keys {shown}.{f' Did you mean {near[0]!r}?' if near else ''}"
 
 
-def _write_down(error: Exception, failure: FunctionError) -> None:
+def _write_down(error: BaseException, failure: FunctionError) -> None:
     """Keep the user's traceback as text.
 
     Its frames refer to those that called them, and would keep the block and the whole run alive for

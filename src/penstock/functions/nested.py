@@ -9,6 +9,7 @@ from penstock.blocks.block import Block
 from penstock.blocks.structure import Structure
 from penstock.errors import ArgumentTypeError, DataError
 from penstock.functions.function import user_function
+from penstock.graph import checks
 from penstock.graph.op import Op
 from penstock.graph.running import Context, Input, Pipeline
 
@@ -22,6 +23,8 @@ class DatasetFunction:
         self._context = context
         self._argument = argument
         self._structure: Structure | None = None
+        self.only_reads = True
+        """Whether all datasets so far do nothing but read files."""
 
     def open(self, element: Any, number: int) -> Input:
         """Start the dataset that the function returns for element `number`."""
@@ -33,14 +36,14 @@ class DatasetFunction:
 
     def _start(self, result: Any, number: int) -> Input:
         if not isinstance(result, Pipeline):
-            text = repr(result)
+            hint = checks.how_to_convert(result) or " Return one, such as ps.Dataset.from_tensor_slices(...)."
             raise ArgumentTypeError(
                 self._op.fail(
                     f"{self._argument}=: expected a function that returns a dataset, got the "
-                    f"{type(result).__name__} {text if len(text) <= 80 else text[:77] + '...'} for "
-                    f"element {number}. Return one, such as ps.Dataset.from_tensor_slices(...)."
+                    f"{type(result).__name__} {checks.shown(result)} for element {number}.{hint}"
                 )
             )
+        self.only_reads = self.only_reads and result.op.only_reads
         return self._context.open(result, number)
 
     def checked(self, block: Block) -> Block:

@@ -22,6 +22,7 @@ from penstock.blocks.unlaid import Unlaid
 from penstock.functions.function import UserFunction
 from penstock.kernels.halves import Both, one_by_one
 from penstock.kernels.spans import Empty
+from penstock.memory.buffers import is_stacked
 
 NUMBERS = "biufcmM"
 """The kinds of dtype that a stand-in computes with."""
@@ -134,9 +135,9 @@ def _column(leaf: Any, trace: Trace) -> Column:
 def _compact(array: NDArray[Any]) -> NDArray[Any]:
     """The array, copied if it is a small part of a large one, which it would keep alive."""
     base = array.base
-    if isinstance(base, np.ndarray) and base.nbytes > 2 * array.nbytes + (64 << 10):
-        return array.copy()
-    return array
+    if not isinstance(base, np.ndarray) or base.nbytes <= 2 * array.nbytes + (64 << 10):
+        return array
+    return array if is_stacked(array) else array.copy()  # others come to lie in the rest of a stack
 
 
 def trial_block(spec: Spec) -> tuple[Block, dict[int, TensorSpec]] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,14 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.blocks.block import Block
-from penstock.blocks.build import READY, LeafError, as_leaf, column_of
-from penstock.blocks.columns import size_of
+from penstock.blocks.build import NUMBERS, READY, LeafError, column_of, leaves_of
+from penstock.blocks.columns import Column, size_of
 from penstock.blocks.gathering import Gathering, gatherings
 from penstock.blocks.receive import own
 from penstock.blocks.structure import LEAF, Structure, structure_of
 from penstock.errors import DataError, ElementError
-from penstock.functions.function import UserFunction
+from penstock.functions.function import UserFunction, ends_program
 from penstock.kernels.spans import Empty
+from penstock.random.scope import enter
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,42 @@ class Outcome:
     block: Block | None
     used: int
     error: ElementError | None = None
+
+
+class _Results:
+    """The leaves of results as they come, column by column."""
+
+    def __init__(self, rows: int, room: int, empty: Empty) -> None:
+        """There are at most so many rows, and no more after `room` bytes."""
+        self._most, self._room, self._empty = rows, room, empty
+        self._gathered: list[Gathering] | None = None
+        self.leaves: list[list[Any]] = []
+        self.rows = self.size = 0
+
+    def add(self, leaves: list[Any]) -> None:
+        """The leaves of the next result; the list is used up."""
+        if not self.rows:
+            self._gathered = gatherings(leaves, self._most, self._room, self._empty)
+            self.leaves = [[] for _ in leaves]
+        self.rows += 1
+        for i in range(len(leaves)):
+            self.size += size_of(leaves[i])
+            if self._gathered is None:
+                self.leaves[i].append(leaves[i])
+            else:
+                self._gathered[i].add(leaves[i])
+        leaves.clear()
+
+    @property
+    def scalars(self) -> list[Any] | None:
+        """Where results of one leaf, which is no array, may be added as well; None where they may not."""
+        return self.leaves[0] if self._gathered is None and len(self.leaves) == 1 else None
+
+    def columns(self) -> list[Column]:
+        """All of them."""
+        if self._gathered is None:
+            return [column_of(leaves) for leaves in self.leaves]
+        return [column.column() for column in self._gathered]
 
 
 class PlainRows:
@@ -52,54 +89,72 @@ class PlainRows:
         """
         # Of a large row that the functions pass on there is no second copy.
         came = block.buffers() if block.rows == 1 else []
-        flat: list[list[Any]] = []
-        gathered: list[Gathering] | None = None
-        size, error, used, rows = 0, None, 0, 0
-        for element, number in zip(block.elements(), numbers.tolist(), strict=True):
-            if at is not None:
-                at[0] = used
-            used += 1
-            try:
-                leaves = self._call(element, number, came)
-            except ElementError as failed:
-                error = failed.with_traceback(None)  # its frames hold the block
-                break
-            if not rows:
-                gathered = gatherings(leaves, block.rows, room, self._empty)
-            rows += 1
-            if gathered is None:
-                flat.append(leaves)
-            else:
-                for column, leaf in zip(gathered, leaves, strict=True):
-                    column.add(leaf)
-                    del leaf
-            size += size_of(leaves[0]) if len(leaves) == 1 else sum(map(size_of, leaves))
-            del leaves
-            if size >= room:
-                break
-        if not rows:
-            return Outcome(None, used, error)
+        results = _Results(block.rows, room, self._empty)
+        error, failed = None, 0
+        rows = zip(block.elements(), numbers.tolist(), strict=True)
+        try:
+            for element, number in rows:
+                if at is not None:
+                    at[0] = results.rows
+                results.add(self._call(element, number, came))
+                if self._one is not None and results.size < room:
+                    self._go_on(self._one, rows, results, room, at)
+                if results.size >= room:
+                    break
+        except ElementError as raised:
+            error, failed = raised.with_traceback(None), 1  # its frames hold the block
+        if not results.rows:
+            return Outcome(None, failed, error)
         assert self.structure is not None
-        if gathered is None:
-            columns = [column_of(leaves) for leaves in zip(*flat, strict=True)]
-        else:
-            columns = [column.column() for column in gathered]
-        done = Block(self.structure, columns, rows)
+        done = Block(self.structure, results.columns(), results.rows)
         if block.numbers is not None:
-            done.numbers = numbers[:rows]
-        return Outcome(done, used, error)
+            done.numbers = numbers[: results.rows]
+        return Outcome(done, results.rows + failed, error)
+
+    def _go_on(
+        self,
+        one: UserFunction,
+        rows: Iterator[tuple[Any, int]],
+        results: _Results,
+        room: int,
+        at: memoryview | None,
+    ) -> None:
+        """As `_call` for the rows that are left, with nothing done twice that can be done once."""
+        function, structure, scope = one.function, self.structure, one.scope(0)
+        assert structure is not None
+        scalars = results.scalars if structure is LEAF else None
+        before = enter(scope)
+        try:
+            for element, number in rows:
+                if at is not None:
+                    at[0] = results.rows
+                if scope is not None:
+                    scope.numbers, scope.calls = number, 0
+                try:
+                    result = function(*element) if type(element) is tuple else function(element)
+                except (Exception, SystemExit) as error:
+                    if ends_program(error):
+                        raise
+                    raise one.failed_with(element, error, number) from error
+                if type(result) in NUMBERS:
+                    result = NUMBERS[type(result)](result)
+                if scalars is not None and type(result) in READY:
+                    scalars.append(result)
+                    results.rows += 1
+                    results.size += size_of(result)
+                else:
+                    leaves = self._flat(one, structure, result, number)
+                    del result  # a reference more, and an array would be copied
+                    own(leaves)
+                    results.add(leaves)
+                if results.size >= room:
+                    return
+        finally:
+            enter(before)
 
     def _call(self, element: Any, number: int, came: list[NDArray[Any]]) -> list[Any]:
         """The leaves of what the functions give for an element, none of which others can change."""
-        if self._one is not None and self.structure is LEAF:
-            result = self._one(element, number)
-            if type(result) in READY:
-                return [result]
-            leaves = self._flat(self._one, LEAF, result, number)
-            del result  # a reference more, and an array would be copied
-            own(leaves, came)
-            return leaves
-        leaves = []
+        leaves: list[Any] = []
         for function in self._functions:
             element = function(element, number)
             last = function is self._functions[-1]
@@ -121,7 +176,7 @@ class PlainRows:
 
     def _flat(self, function: UserFunction, structure: Structure, result: Any, number: int) -> list[Any]:
         try:
-            return [as_leaf(leaf) for leaf in structure.flatten(result)]
+            return leaves_of(structure, result)
         except LeafError as error:
             message = f"{function.where}: the function's result for element {number} has {error}."
             raise DataError(message, op=function.label, number=number) from None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,7 +14,7 @@ from penstock.blocks.ragged import Ragged
 from penstock.blocks.spec import Spec
 from penstock.blocks.trace import NotDecided, NotVectorizable, RowFailed
 from penstock.errors import ArgumentError
-from penstock.functions.function import UserFunction
+from penstock.functions.function import UserFunction, ends_program
 from penstock.functions.jitted import JittedRows
 from penstock.functions.over_block import call_over_block, spec_of_traced, trial_block
 from penstock.functions.plain_rows import Outcome, PlainRows
@@ -56,6 +56,8 @@ class RowFunction:
         self.executor = executor
         self.plain = self._plain = PlainRows(functions, empty)
         self._rows = JittedRows(functions, empty) if executor == "jit" else self._plain
+        self.empty_at: Callable[[int, int], Empty] = lambda _, __: empty
+        """What allocates for so many rows from a place of the stream on, in calls over the block."""
         self.calls: Calls | None = None
         """What decides where the calls are made, if that is not here; the engine may put something here."""
         self.learned = Learned() if learned is None else learned
@@ -94,7 +96,8 @@ class RowFunction:
         rows = min(block.rows, kind.rows(room))
         part, own = block.slice(0, rows), numbers[:rows]
         try:
-            traced = call_over_block(self._functions, part, own, self._empty, both=self._both)
+            empty = self.empty_at(place, rows)
+            traced = call_over_block(self._functions, part, own, empty, both=self._both)
             self._compare(kind, part, own, traced.block, room, place)
         except _Another as another:
             self.refused(str(another))
@@ -102,7 +105,9 @@ class RowFunction:
             return self._around(failed.row, block, numbers, room, place)
         except NotVectorizable as refused:
             self.why = str(refused)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
+            if ends_program(error):
+                raise
             # A plain call finds out which row fails, and says so.
             self.why = f"the call over a block raised {type(error).__name__}"
         if self.why:
@@ -313,7 +318,7 @@ def same_leaf(left: Any, right: Any) -> bool:
             isinstance(right, np.ndarray | np.generic)
             and left.dtype == right.dtype
             and left.shape == right.shape
-            and (left.dtype.hasobject or _bytes_of(left) == _bytes_of(right))
+            and (left.dtype.hasobject or np.array_equal(_bytes_of(left), _bytes_of(right)))
         )
     if isinstance(left, Ragged):
         return (
@@ -324,7 +329,6 @@ def same_leaf(left: Any, right: Any) -> bool:
     return type(left) is type(right) and (left is right or bool(left == right))
 
 
-def _bytes_of(leaf: Any) -> memoryview:
-    """The bytes of a leaf, not copied if they lie in order."""
-    flat: Any = np.ascontiguousarray(leaf).reshape(-1).view(np.uint8)
-    return memoryview(flat)
+def _bytes_of(leaf: Any) -> NDArray[np.uint8]:
+    """The bytes of a leaf, not copied if they lie in order. A `memoryview` compares them one by one."""
+    return np.ascontiguousarray(leaf).reshape(-1).view(np.uint8)

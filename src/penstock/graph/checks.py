@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import inspect
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from types import FunctionType, MethodType
 from typing import Any
+
+import numpy as np
 
 from penstock.errors import ArgumentError, ArgumentTypeError
 from penstock.graph.running import Pipeline
@@ -15,6 +17,8 @@ from penstock.site import user_site
 
 STATE_AND_ELEMENT = "the state and the element, whatever parts it has, as in `lambda state, x: ...`"
 """What a function takes that carries a state."""
+SHOWN = 80
+"""So many characters of a value are shown in a message."""
 
 
 def count(
@@ -24,15 +28,17 @@ def count(
 
     `call` names the argument, as in `take(count=)`; `words` tell what else it may be.
     """
+    names = list((also or {}).values())
     try:
         if isinstance(value, bool):
             raise TypeError
         number = operator.index(value)
     except TypeError:
+        said = [name for name in names if not name.lstrip("-").isdigit()]
+        expected = (", " if words else " or ").join(["a whole number", *said])
         raise ArgumentTypeError(
-            f"{call} at {user_site()}: expected a whole number{words}, got {value!r}."
+            f"{call} at {user_site()}: expected {expected}{words}, got {shown(value)}."
         ) from None
-    names = (also or {}).values()
     if least is not None and number < least and number not in (also or {}):
         expected = (", " if words else " or ").join([f"at least {least}", *names])
         raise ArgumentError(f"{call} at {user_site()}: expected {expected}{words}, got {number}.")
@@ -42,7 +48,7 @@ def count(
 def function(value: Any, call: str, above: Any = None) -> Any:
     """Something that can be called; with `above`, with an element of that op."""
     if not callable(value):
-        raise ArgumentTypeError(f"{call} at {user_site()}: expected a function, got {value!r}.")
+        raise ArgumentTypeError(f"{call} at {user_site()}: expected a function, got {shown(value)}.")
     parts = None if above is None else _parts(above)
     if parts == 1:
         takes(value, call, 1, "the element, as in `lambda x: ...`")
@@ -87,10 +93,48 @@ def _calls(op: Any) -> bool:
     return own or any(_calls(above) for above in op.inputs)
 
 
+def shown(value: Any) -> str:
+    """A value as messages show it: on one line, cut where it would fill the screen.
+
+    >>> shown("AUTO"), len(shown([0] * 1000))
+    ("'AUTO'", 80)
+    """
+    text = " ".join(repr(value).split())
+    return text if len(text) <= SHOWN else text[: SHOWN - 3] + "..."
+
+
+def how_to_convert(value: Any) -> str:
+    """How a dataset is made of what somebody else has made, with a space before it; nothing if nobody knows.
+
+    >>> how_to_convert([1, 2])
+    ' Make one of it: ps.Dataset.from_tensor_slices(...).'
+    """
+    library = type(value).__module__.partition(".")[0]
+    if value is None:
+        return " Is a `return` missing in the function that made it?"
+    if library == "penstock":
+        return " Give the dataset itself, as it was before it was iterated or handed to a framework."
+    if library == "tensorflow" and hasattr(value, "element_spec"):
+        return " Make one of it: ps.from_tensorflow(...)."
+    if library == "ray" and hasattr(value, "iter_batches"):
+        return " Make one of it: ps.from_ray(...)."
+    if isinstance(value, Iterator):
+        return " Make one of the function that gives it: ps.Dataset.from_generator(function)."
+    if isinstance(value, np.ndarray | list | tuple | dict):
+        return " Make one of it: ps.Dataset.from_tensor_slices(...)."
+    if isinstance(value, str | bytes):
+        return " If it is the name of a file, open that: ps.TFRecordDataset(name), ps.TextLineDataset(name)."
+    if isinstance(value, Iterable):
+        return " Make one of it: ps.Dataset.from_generator(lambda: ...)."
+    return ""
+
+
 def dataset(value: Any, call: str) -> None:
     """A dataset."""
     if not isinstance(value, Pipeline):
-        raise ArgumentTypeError(f"{call} at {user_site()}: expected a dataset, got {value!r}.")
+        raise ArgumentTypeError(
+            f"{call} at {user_site()}: expected a dataset, got {shown(value)}.{how_to_convert(value)}"
+        )
 
 
 def name(value: Any, call: str) -> None:

@@ -116,6 +116,16 @@ class Op(ABC):
         return self.traits.seam
 
     @property
+    def only_reads(self) -> bool:
+        """Whether it reads files of this machine, and calls no function of the user's."""
+        return False
+
+    @property
+    def stacks(self) -> int:
+        """How many rows of its input make one of its own: they are best made side by side."""
+        return 1
+
+    @property
     def shape(self) -> str:
         """What decides how the state of the op looks: its name, and how a pass has changed it."""
         return self.name

@@ -98,6 +98,8 @@ class Context(ABC):
     """A key of 64 bits that differs from epoch to epoch, and between repetitions."""
     track: Track
     """Where the op stands, if it cannot say so at any moment."""
+    stacks: int = 1
+    """How many rows of this op the one below makes one of."""
 
     @abstractmethod
     def input(self, which: int = 0, repetition: int | None = None, epoch: int | None = None) -> Input:

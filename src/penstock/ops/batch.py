@@ -37,6 +37,10 @@ class Batch(Op):
         checks.flag(self.drop_remainder, "batch(drop_remainder=)")
         checks.parallelism(self.num_parallel_calls, self.deterministic, "batch")
 
+    @property
+    def stacks(self) -> int:
+        return self.size
+
     def start(self, context: Context) -> Running:
         return RunningBatch(self, context)
 

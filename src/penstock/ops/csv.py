@@ -21,6 +21,14 @@ from penstock.site import user_site
 
 CALL = "CsvDataset"
 NUMBERS = tuple(np.dtype(kind) for kind in ("int32", "int64", "float32", "float64"))
+DTYPES = {
+    **{str(kind): f"np.{kind}" for kind in NUMBERS},
+    **dict.fromkeys(("int", "integer", "long"), "np.int64"),
+    **dict.fromkeys(("float", "double"), "np.float64"),
+    **dict.fromkeys(("str", "string"), "str"),
+    "bytes": "bytes",
+}
+"""How to say what these texts mean, which no field has by default."""
 
 
 def columns_of(record_defaults: Any) -> tuple[CsvColumn, ...]:
@@ -36,6 +44,13 @@ def columns_of(record_defaults: Any) -> tuple[CsvColumn, ...]:
 
 
 def _column(item: Any, i: int) -> CsvColumn:
+    if isinstance(item, str) and item in DTYPES:
+        raise ArgumentTypeError(
+            _said(
+                f"expected a dtype or a list with a default in item {i}, got the text {item!r}. For the "
+                f"dtype, say {DTYPES[item]}; for a default that is this text, [{item!r}]"
+            )
+        )
     if isinstance(item, type | np.dtype):
         return CsvColumn(_dtype(item, item, i))
     values = np.asarray(item)
@@ -77,7 +92,9 @@ def numbers_of(given: Any, which: str) -> tuple[int, ...] | None:
     call = f"{CALL}({which}=)"
     if not isinstance(given, Iterable):
         raise ArgumentTypeError(f"{call} at {user_site()}: expected numbers of columns, got {given!r}.")
-    numbers = tuple(checks.count(one, call, least=0) for one in given)
+    numbers = tuple(
+        checks.count(one, call, least=0, words=", as columns are numbered from 0") for one in given
+    )
     if not numbers or any(a >= b for a, b in pairwise(numbers)):
         raise ArgumentError(
             f"{call} at {user_site()}: expected numbers of columns in rising order, got {given!r}."

@@ -9,7 +9,7 @@ from typing import Any
 
 from penstock.blocks.spec import Spec
 from penstock.errors import ArgumentTypeError, DataError
-from penstock.functions.function import UserFunction
+from penstock.functions.function import UserFunction, ends_program
 from penstock.graph import checks
 from penstock.graph.op import UNKNOWN, Op
 from penstock.graph.running import Context, Running
@@ -37,7 +37,11 @@ class FromGenerator(Op):
                 f"from_generator(generator=) at {self.site}: expected a function that gives a new iterator "
                 f"each time, got {self.generator!r}. Pass the function {name}, not {name}()."
             )
-        checks.function(self.generator, "from_generator(generator=)")
+        if not callable(self.generator):
+            raise ArgumentTypeError(
+                f"from_generator(generator=) at {self.site}: expected a function that gives something to "
+                f"iterate over, got {checks.shown(self.generator)}.{_hint(self.generator)}"
+            )
         if not isinstance(self.args, tuple | list):
             raise ArgumentTypeError(
                 self.fail(f"expected args to be a tuple of arguments, got {self.args!r}.")
@@ -52,6 +56,15 @@ class FromGenerator(Op):
 
     def find_cardinality(self) -> int:
         return UNKNOWN
+
+
+def _hint(value: Any) -> str:
+    """How to get the elements of what is no function, with a space before it."""
+    if isinstance(value, Iterable):
+        return " Use `lambda: values`, or from_tensor_slices(values) for the rows of arrays and lists."
+    if hasattr(value, "__getitem__") and hasattr(value, "__len__"):
+        return " Use `lambda: (values[i] for i in range(len(values)))`."
+    return ""
 
 
 class RunningGenerator(CollectedSource):
@@ -81,8 +94,10 @@ class RunningGenerator(CollectedSource):
             except StopIteration:
                 self._end()
                 return
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 self._end()
+                if ends_program(error):
+                    raise
                 raise self._function.failed(error, self._seen) from error
             number = self._seen
             self._seen += 1

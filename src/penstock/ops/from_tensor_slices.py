@@ -19,7 +19,7 @@ from penstock.blocks.structure import Structure, structure_of
 from penstock.errors import ArgumentError, ArgumentTypeError
 from penstock.graph.fingerprint import UNSEEN
 from penstock.graph.op import Op, Traits
-from penstock.graph.running import Context, Running
+from penstock.graph.running import Context, Pipeline, Running
 from penstock.kernels import loading
 from penstock.ops.parts.declared import DeclaredArrays
 from penstock.site import user_site
@@ -99,6 +99,8 @@ def _leaves(array: NDArray[Any]) -> Iterable[Any]:
 
 def _array(value: Any) -> NDArray[Any]:
     """What is to be sliced, as an array; `LeafError` if it cannot be one."""
+    if isinstance(value, Pipeline):
+        raise LeafError(f"a dataset already, {value!r}: use it as it is")
     if isinstance(value, Iterator):
         raise LeafError(
             f"an iterator, {value!r}, not an array: use from_generator, with the function that makes it"
@@ -110,7 +112,13 @@ def _array(value: Any) -> NDArray[Any]:
                 f"a list of arrays of several shapes, {sorted(shapes)}: to slice them side by side, "
                 f"use a tuple (X, Y) instead of the list [X, Y]; for rows of several shapes, from_generator"
             )
-    leaf = as_leaf(value)
+    try:
+        leaf = as_leaf(value)
+    except LeafError as error:
+        rows = isinstance(value, list) and "no array of one shape" in str(error)
+        raise LeafError(
+            f"{error}; for rows of several shapes, from_generator(lambda: rows)" if rows else str(error)
+        ) from None
     if not isinstance(leaf, np.ndarray | np.generic | bytes | str):
         what = "None" if leaf is None else f"of the type {type(leaf).__name__}"
         raise LeafError(f"{what}, not an array: give arrays, lists, or dicts and tuples of them")

@@ -1,4 +1,4 @@
-"""`ignore_errors`: goes on silently after elements that fail, and counts them."""
+"""`ignore_errors`: goes on after elements that fail; the report counts them and quotes the first."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ from penstock.graph import checks
 from penstock.graph.op import UNKNOWN, Op
 from penstock.graph.running import Context, Running
 from penstock.ops.parts.dropped import let_go
+
+QUOTED = 400
+"""So many characters of the first error are quoted."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -38,7 +41,7 @@ class IgnoreErrors(Op):
 
 
 class RunningIgnoreErrors(Running):
-    """Pulls again after an error; the report says how many elements were left out."""
+    """Pulls again after an error; the report says how many elements were left out, and why the first was."""
 
     exact = True
 
@@ -47,6 +50,8 @@ class RunningIgnoreErrors(Running):
         self._upstream = context.input()
         self._log = log
         self._ignored = 0
+        self._first = ""
+        """What was said of the first of them."""
 
     def pull(self, rows: int) -> Block | None:
         while True:
@@ -57,18 +62,23 @@ class RunningIgnoreErrors(Running):
 
     def _leave_out(self, error: ElementError) -> None:
         self._ignored += 1
+        if not self._first:
+            said = " ".join(str(error).split())  # on one line
+            self._first = said if len(said) <= QUOTED else said[: QUOTED - 3] + "..."
         if self._log is not None:
             self._log.warning("%s left out an element: %s", self._context.label, error)
         let_go(error)
 
     def state(self) -> Any:
-        return {"input": self._upstream.state(), "ignored": self._ignored}
+        return {"input": self._upstream.state(), "ignored": self._ignored, "first": self._first}
 
     def restore(self, state: Any) -> None:
         self._upstream.restore(state["input"])
         self._ignored = state["ignored"]
+        self._first = state.get("first", "")
 
     def close(self) -> None:
         if self._ignored:
-            things = "1 element" if self._ignored == 1 else f"{self._ignored} elements"
-            self._context.note(f"left out {things} that failed")
+            things = "1 element" if self._ignored == 1 else f"{self._ignored:,} elements"
+            which = "" if self._ignored == 1 else ", the first of them"
+            self._context.note(f"left out {things} that failed{which}: {self._first}")

@@ -91,6 +91,13 @@ class RunningImages(Running):
             op = self._op
             with placed(self._context, missing=""):
                 self._listing = Listing(op.folder, op.class_names, op.extensions, self._context.account)
+            if self._listing.others:
+                many = self._listing.others
+                files = "1 file whose name ends" if many == 1 else f"{many:,} files whose names end"
+                self._context.note(
+                    f"left out {files} in none of {', '.join(op.extensions)}: {self._listing.other!r}"
+                    f"{'' if many == 1 else ' and others'}"
+                )
         return self._listing
 
     @property

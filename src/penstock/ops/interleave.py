@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -20,6 +20,8 @@ from penstock.graph.track import State
 from penstock.ops.parts.dropped import let_go
 from penstock.ops.parts.feeds import Feed, Picks
 
+SHARED = 256 << 10
+"""So many bytes of each file at least are read by two threads."""
 CYCLE = 4
 """How many datasets are open at a time where the user does not say: the same on every machine."""
 
@@ -212,7 +214,7 @@ class RunningInterleave(Branching):
         feeds = [feed for feed in order if feed is not None]
         if self._done or rounds < 2 or len(feeds) < len(order) or self.branches.loose:
             return 0, 0
-        size = sum(feed.fill(rounds * self._length, room // len(feeds)) for feed in feeds)
+        size = self._fill(feeds, rounds * self._length, room // len(feeds))
         rounds = min(rounds, *(feed.ready // self._length for feed in feeds))
         try:
             for feed in feeds if rounds else ():
@@ -221,6 +223,22 @@ class RunningInterleave(Branching):
             return 0, size  # one by one, it is raised in its place
         picks.add(feeds, rounds, self._length)
         return rounds * self._length * len(feeds), size
+
+    def _fill(self, feeds: Sequence[Feed], rows: int, room: int) -> int:
+        """Have so many rows of each, half of them by another thread where that is worth it; their bytes."""
+        sizes = [0] * len(feeds)
+
+        def fill(first: int, stop: int) -> None:
+            for i in range(first, stop):
+                sizes[i] = feeds[i].fill(rows, room)
+
+        much = min(rows * feed.row_bytes for feed in feeds) >= SHARED
+        if much and len(feeds) > 1 and self._function.only_reads:
+            middle = (len(feeds) + 1) // 2
+            self._context.both(lambda: fill(0, middle), lambda: fill(middle, len(feeds)))
+        else:
+            fill(0, len(feeds))
+        return sum(sizes)
 
     def _check(self, feed: Feed) -> None:
         try:

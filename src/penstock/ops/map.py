@@ -24,6 +24,7 @@ from penstock.graph.op import Op, Traits
 from penstock.graph.running import Context, Divisible, Running, Task
 from penstock.kernels import loading
 from penstock.ops.parts.located import located
+from penstock.ops.parts.stacks import Stacks
 from penstock.site import line_of
 
 
@@ -166,10 +167,18 @@ class _Call(Task):
     """The function's calls with the rows of a block."""
 
     def __init__(
-        self, op: Map, function: RowFunction, block: Block, numbers: NDArray[np.int64], place: int, room: int
+        self,
+        op: Map,
+        function: RowFunction,
+        stacks: Stacks,
+        block: Block,
+        numbers: NDArray[np.int64],
+        place: int,
+        room: int,
     ) -> None:
         self._op = op
         self._function = function
+        self._stacks = stacks
         self._block: Block | None = block
         self._numbers = numbers
         self._place = place
@@ -183,12 +192,14 @@ class _Call(Task):
         outcome = self._function.apply(part, self._numbers[: part.rows], self._room, self._place)
         if outcome.block is not None:
             outcome.block.origin = part.origin
+            self._stacks.look(outcome.block)
         if outcome.error is not None:
             located(outcome.error, part, outcome.used - 1, self._op)
         rest = None
         if outcome.used < block.rows:
             left, numbers = block.slice(outcome.used, block.rows), self._numbers[outcome.used :]
-            rest = _Call(self._op, self._function, left, numbers, self._place + outcome.used, self._room)
+            place = self._place + outcome.used
+            rest = _Call(self._op, self._function, self._stacks, left, numbers, place, self._room)
         return [made for made in (outcome.block, outcome.error) if made is not None], rest
 
 
@@ -214,6 +225,8 @@ class RunningMap(Divisible):
         called = tuple(id(function.function) for function in functions)
         learned = op.learned.setdefault(called, Learned())
         self._rows = RowFunction(functions, context.empty, op.executor, context.both, learned)
+        self._stacks = Stacks(context.stacks, context)
+        self._rows.empty_at = self._stacks.empty_at
         self._rest: Task | None = None
         self._error: ElementError | None = None
         self._seen = 0
@@ -237,7 +250,11 @@ class RunningMap(Divisible):
 
     def divide(self, rows: int) -> Task | None:
         most = self._rows.most(self._context.block_bytes)
-        block = self._upstream.pull(rows if most is None else min(rows, most))
+        if most is not None:
+            rows = min(rows, most)
+            if most < self._context.stacks:  # no block is to lie in two stacks
+                rows = min(rows, self._stacks.rows_at(self._seen))
+        block = self._upstream.pull(rows)
         if block is None:
             return None
         if has_images(block) and not self._rows.why:
@@ -247,7 +264,8 @@ class RunningMap(Divisible):
         numbers = block.numbers if self._carried else None
         if numbers is None:
             numbers = np.arange(place, self._seen)
-        return _Call(self._op, self._rows, block, numbers, place, self._context.block_bytes)
+        room = self._context.block_bytes
+        return _Call(self._op, self._rows, self._stacks, block, numbers, place, room)
 
     @property
     def side_by_side(self) -> bool:
@@ -273,3 +291,4 @@ class RunningMap(Divisible):
     def close(self) -> None:
         self._rest = None
         self._error = None
+        self._stacks.close()

@@ -25,7 +25,7 @@ class Prefetch(Op):
 
     def __post_init__(self) -> None:
         if isinstance(self.buffer_size, str):
-            if self.buffer_size.strip().upper() == "AUTOTUNE":
+            if self.buffer_size.strip().upper() in ("AUTO", "AUTOTUNE"):
                 message = f"expected ps.AUTOTUNE itself, got the text {self.buffer_size!r}."
                 raise ArgumentError(f"prefetch(buffer_size=) at {self.site}: {message}")
             parse_bytes(self.buffer_size, f"prefetch(buffer_size=) at {self.site}")

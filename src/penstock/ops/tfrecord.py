@@ -43,6 +43,10 @@ class TFRecords(FilesOp):
         plain = not self.compression_type and not self.inputs and not any(map(is_address, self.filenames))
         object.__setattr__(self, "traits", Traits(random_access=plain, costly_access=plain))
 
+    @property
+    def only_reads(self) -> bool:
+        return not self.inputs and not any(map(is_address, self.filenames))
+
     def with_random_access(self) -> TFRecords:
         indexed = copy.copy(self)  # and not `replace`, which would check all arguments again
         object.__setattr__(indexed, "indexed", True)

@@ -10,6 +10,7 @@ from penstock.blocks.block import Block
 from penstock.blocks.spec import Spec
 from penstock.blocks.structure import Structure, structure_of
 from penstock.errors import ArgumentTypeError, ElementError
+from penstock.graph import checks
 from penstock.graph.op import INFINITE, UNKNOWN, Op
 from penstock.graph.running import Context, Input, Pipeline, Running
 from penstock.graph.track import State, Track
@@ -70,7 +71,7 @@ def nest_of(args: tuple[Any, ...], datasets: Any) -> tuple[Structure, list[Pipel
             where = f" at {path}" if path else ""
             raise ArgumentTypeError(
                 f"zip at {user_site()}: expected datasets, or a tuple or dict of them, got "
-                f"{dataset!r}{where}."
+                f"{checks.shown(dataset)}{where}.{checks.how_to_convert(dataset)}"
             )
     if not found:
         raise ArgumentTypeError(f"zip at {user_site()}: expected datasets in it, got {nest!r}.")

@@ -9,6 +9,9 @@ from typing import Any
 from penstock.memory.sizes import show_bytes
 from penstock.report.table import counted, table
 
+WORDS = {"rows a block": "elements in a block"}
+"""What users call some of the things that were chosen."""
+
 
 @dataclass(frozen=True)
 class Chosen:
@@ -18,6 +21,12 @@ class Chosen:
     """Such as `calls at once`."""
     value: int
     why: str
+
+    def __str__(self) -> str:
+        words = WORDS.get(self.what, self.what)
+        thing, _, rest = words.partition(" ")
+        thing = thing.removesuffix("s") if self.value == 1 else thing
+        return f"{self.value:,} {thing} {rest}: {self.why}"
 
 
 @dataclass(frozen=True)
@@ -84,12 +93,12 @@ class Report:
         lines.append(f"budget {show_bytes(self.budget)}, at most {self._share()} of it used at one time")
         if self.lent_elements:
             lent = counted(self.lent_elements)
-            lines.append(f"lent to the user: {lent}, {show_bytes(self.lent_bytes)}")
+            lines.append(f"lent to your code: {lent}, {show_bytes(self.lent_bytes)}")
         lines += [f"  kept by {holder}" for holder in self.holders]
         for op in self.ops:
             if op.failed:
                 lines.append(f"{op.name}: {counted(op.failed)} failed")
-            lines += [f"{op.name}: {each.value:,} {each.what}: {each.why}" for each in op.chosen]
+            lines += [f"{op.name}: {each}" for each in op.chosen]
             lines += [f"{op.name}: {note}" for note in op.notes]
         return "\n".join(lines)
 

@@ -44,7 +44,8 @@ def difference(ops: list[Op], ours: list[Line], theirs: list[Line], *, compiled:
     if len(ours) != len(theirs):
         longer, which = (ours, "this one") if len(ours) > len(theirs) else (theirs, "it")
         more = longer[min(len(ours), len(theirs))][0]
-        return f"it has {len(theirs)} ops and this one has {len(ours)}: {which} goes on with {more}"
+        many = "1 op" if len(theirs) == 1 else f"{len(theirs)} ops"
+        return f"it has {many} and this one has {len(ours)}: {which} goes on with {more}"
     return ""
 
 

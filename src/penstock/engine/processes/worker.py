@@ -23,6 +23,7 @@ from penstock.blocks.structure import LEAF
 from penstock.engine.processes.slab import NO_ROW, Laid, Laying, Slab, copied, lying, slab_bytes
 from penstock.engine.processes.travel import Parcel, as_sent, dumps, dumps_with, opened
 from penstock.engine.processes.wire import Found, Hangup, How, receive, send
+from penstock.functions import function
 from penstock.functions.plain_rows import Outcome, PlainRows
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ def work(link: socket.socket) -> None:
     # Forked workers would otherwise all draw the same numbers.
     np.random.seed()
     random.seed()
+    function.in_worker = True
     worker = _Worker(link)
     try:
         while True:

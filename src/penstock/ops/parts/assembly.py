@@ -13,6 +13,8 @@ from penstock.blocks.columns import Column, DenseColumn, RaggedColumn
 from penstock.blocks.origin import Origin
 from penstock.blocks.structure import Structure
 from penstock.kernels.spans import Empty
+from penstock.memory.buffers import is_stacked
+from penstock.ops.parts.stacks import stack_of
 
 
 def is_locked(column: Column) -> bool:
@@ -81,17 +83,33 @@ class Assembly:
         if self._outs is None:
             self._parts.append(block)
         else:
-            for out, column in zip(self._outs, block.columns, strict=True):
+            for i, (out, column) in enumerate(zip(self._outs, block.columns, strict=True)):
                 assert isinstance(column, DenseColumn)
-                out[self.rows : self.rows + block.rows] = column.array
+                self._outs[i] = self._laid(out, column.array)
         self.rows += block.rows
+
+    def _laid(self, out: NDArray[Any], rows: NDArray[Any]) -> NDArray[Any]:
+        """The block that is being made, with these rows in it, which may lie where they belong."""
+        part = out[self.rows : self.rows + len(rows)]
+        if part.ctypes.data == rows.ctypes.data and rows.flags.c_contiguous:
+            return out
+        if is_stacked(out):  # other rows are going to lie there
+            own = self._empty(out.shape, out.dtype)
+            own[: self.rows] = out[: self.rows]
+            out, part = own, own[self.rows : self.rows + len(rows)]
+        part[...] = rows
+        return out
 
     def _begin(self, block: Block) -> None:
         self._structure, self._origin = block.structure, block.origin
         self._locked = [False] * len(block.columns)
         arrays = [column.array for column in block.columns if isinstance(column, DenseColumn)]
         if len(arrays) == len(block.columns):
-            self._outs = [self._empty((self._size, *array.shape[1:]), array.dtype) for array in arrays]
+            self._outs = [self._begun(array) for array in arrays]
+
+    def _begun(self, array: NDArray[Any]) -> NDArray[Any]:
+        stack = stack_of(array, self._size)
+        return self._empty((self._size, *array.shape[1:]), array.dtype) if stack is None else stack
 
     def _fits(self, block: Block) -> bool:
         assert self._outs is not None

@@ -1,0 +1,40 @@
+"""How many rows an op that works on several blocks at once takes in with each."""
+
+from __future__ import annotations
+
+from penstock.engine.demand import PATIENCE
+
+WAY = 4
+"""As many times `PATIENCE`, at least, for work in other processes, which a block has to get to and back from;
+half as many times as there are cores, as one process hands over the blocks of all."""
+LEAST = 0.003
+"""Seconds: where blocks are small for all to be done at the same time, they take so long at least."""
+
+
+class Portions:
+    """As many rows as asked for; fewer where they would take too long."""
+
+    def __init__(self, cores: int, length: int) -> None:
+        """`length` is how many rows there are, negative if nobody knows."""
+        self._cores = cores
+        self.length = length
+        self.asked = 1
+        """The most that was asked for at once."""
+        self.begun = 0
+        """Rows that were taken in."""
+
+    def here(self, seconds: float) -> int:
+        """The rows to take in for work in this process that takes so long a row."""
+        return max(1, min(self.asked, int(PATIENCE / max(seconds, 1e-9))))
+
+    def elsewhere(self, seconds: float) -> int:
+        """The same for work in other processes.
+
+        All are to be done at the same time with the first rows asked for, and with the last of all.
+        """
+        patience = PATIENCE * max(WAY, self._cores // 2)
+        rows = min(self.asked, int(patience / max(seconds, 1e-9)))
+        left = max(self.asked, self.length if self.begun >= self.asked else 0) - self.begun
+        if left > 0:
+            rows = min(rows, max(-(-left // (2 * self._cores)), int(LEAST / max(seconds, 1e-9))))
+        return max(1, rows)

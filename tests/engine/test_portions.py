@@ -1,0 +1,43 @@
+"""How many rows are taken in at once."""
+
+from penstock.engine.demand import PATIENCE
+from penstock.engine.portions import LEAST, WAY, Portions
+
+
+def portions(*, asked: int, cores: int = 2, length: int = -1) -> Portions:
+    made = Portions(cores, length)
+    made.asked = asked
+    return made
+
+
+def test_quick_rows_are_taken_in_as_asked_for() -> None:
+    assert portions(asked=64).here(1e-9) == 64
+
+
+def test_slow_rows_are_taken_in_for_as_long_as_one_waits() -> None:
+    assert portions(asked=64).here(PATIENCE / 8) == 8
+
+
+def test_one_row_is_taken_in_however_slow_it_is() -> None:
+    assert portions(asked=64).here(1e9) == 1
+    assert portions(asked=64).elsewhere(1e9) == 1
+
+
+def test_workers_get_the_first_rows_in_parts_for_all_of_them_twice() -> None:
+    assert portions(asked=64, cores=4).elsewhere(LEAST) == 64 // (2 * 4)
+
+
+def test_parts_for_workers_do_not_become_smaller_than_is_worth_the_way() -> None:
+    assert portions(asked=64, cores=16).elsewhere(LEAST / 16) == 16
+
+
+def test_after_the_first_rows_workers_get_what_takes_as_long_as_the_way_is_worth() -> None:
+    later = portions(asked=1000)
+    later.begun = 1000
+    assert later.elsewhere(PATIENCE / 8) == 8 * WAY
+
+
+def test_the_last_rows_of_all_are_in_parts_again() -> None:
+    last = portions(asked=32, cores=2, length=1000)
+    last.begun = 1000 - 8
+    assert last.elsewhere(LEAST) == 2
