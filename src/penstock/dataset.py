@@ -245,6 +245,11 @@ class Dataset(Pipeline):
         [1 2] b'a'
         [3 4] b'b'
         """
+        if isinstance(name, np.ndarray | list | tuple | dict):  # a second array
+            raise ArgumentTypeError(
+                f"from_tensor_slices at {user_site()}: expected one array, or one tuple or dict of arrays, "
+                f"got several arguments. Put them into a tuple: from_tensor_slices((x, y))."
+            )
         return Dataset(FromTensorSlices.of(tensors).named(name))
 
     @staticmethod
@@ -1409,11 +1414,16 @@ def _joined(op: Op, datasets: Iterable[Pipeline], name: str | None = None) -> Da
 def _datasets(datasets: Any, call: str) -> list[Dataset]:
     """A list of datasets; raises where it is none, or one of them is none."""
     if isinstance(datasets, Dataset) or not isinstance(datasets, Iterable):
-        raise ArgumentTypeError(f"{call} at {user_site()}: expected a list of datasets, got {datasets!r}.")
+        raise ArgumentTypeError(
+            f"{call} at {user_site()}: expected a list of datasets, got {checks.shown(datasets)}."
+        )
     found = list(datasets)
     for one in found:
         if not isinstance(one, Dataset):
-            raise ArgumentTypeError(f"{call} at {user_site()}: expected datasets, got {one!r}.")
+            hint = checks.how_to_convert(one)
+            raise ArgumentTypeError(
+                f"{call} at {user_site()}: expected datasets, got {checks.shown(one)}.{hint}"
+            )
     return found
 
 

@@ -239,7 +239,8 @@ def CsvDataset(  # noqa: N802
 
     A field in quotes may hold delimiters, ends of lines and doubled quotes, unless `use_quote_delim` is
     False. A record that is at fault is a `DataError` that names file, line and byte, and the next one
-    follows. The other arguments are those of `TextLineDataset`.
+    follows. Empty lines at the end of a file are passed over, and so is a byte order mark at its beginning.
+    The other arguments are those of `TextLineDataset`.
 
     >>> import tempfile
     >>> import numpy as np
@@ -362,7 +363,8 @@ def ImageFolderDataset(  # noqa: N802
     The picture comes as it is in its file; decode it with `ps.io.decode_image` in a `map`. The label is
     the number of the class among `class_names`, by default the names of all folders, sorted:
     `ps.io.class_names(folder)`. Pictures in folders of a class's folder are of that class. Files whose
-    names end in none of `extensions` are passed over.
+    names end in none of `extensions` are passed over, and the report says so. `decode_image` knows no GIF
+    and no WebP: decode those with another library, or leave them out by `extensions`.
 
     The folder is listed when the run begins, not when it is declared, so its cardinality is unknown. Classes
     come one after another: shuffle the whole, which keeps numbers of files and no pictures.

@@ -18,7 +18,7 @@ from cli.inspected import flip
 from contract.frames import framed
 from penstock.cli.inspecting import looking
 from penstock.cli.inspecting.looking import Progress
-from penstock.cli.main import main
+from penstock.cli.main import COMMANDS, main
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "inspect.md"
 
@@ -37,9 +37,22 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def test_when_help_is_asked_for_then_every_command_shows_examples() -> None:
-    done = penstock("--help")
-    assert (done.returncode, "penstock inspect train.tfrecord" in done.stdout) == (0, True)
+def test_when_help_is_asked_for_then_every_command_has_a_line_and_an_example() -> None:
+    done = penstock("--help", COLUMNS="80")
+    assert done.returncode == 0
+    lines = done.stdout.splitlines()
+    for command in COMMANDS:
+        assert any(line.split(maxsplit=1) == [command.NAME, command.SUMMARY] for line in lines)
+        assert any(line.startswith(f"  penstock {command.NAME} ") for line in lines)
+
+
+def test_given_no_command_then_all_of_them_are_listed_and_the_status_is_2() -> None:
+    done = penstock()
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == penstock("--help").stdout
+
+
+def test_when_help_is_asked_for_then_a_command_shows_examples() -> None:
     done = penstock("inspect", "--help")
     assert done.returncode == 0
     for word in ("examples:", "--records N", "--samples N", "--json", "exit status: 0"):
@@ -155,3 +168,35 @@ def test_given_names_with_control_characters_then_the_terminal_does_not_get_them
     path.write_bytes(framed(ps.io.serialize_example({"x\x1b[2J": [1]})))
     assert main(["inspect", str(path)]) == 0
     assert "\x1b" not in capsys.readouterr().out
+
+
+def test_given_a_folder_without_python_then_lint_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "notes.txt").write_text("no code\n")
+    assert main(["lint", str(tmp_path)]) == 0
+    assert f"no Python files or notebooks in {tmp_path}" in capsys.readouterr().err
+
+
+def test_given_a_file_that_is_no_python_then_lint_says_what_it_takes_and_looks_at_the_others(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data, script, code = tmp_path / "x.json", tmp_path / "train", tmp_path / "a.py"
+    data.write_text('{"a": [1, 2]}')
+    for one in (script, code):
+        one.write_text("import penstock as ps\nds = ps.Dataset.range(9).shuffle(1)\n")
+    assert main(["lint", str(data), str(script), str(code)]) == 2
+    said = capsys.readouterr().out
+    assert f"{data}: expected Python (.py) or a notebook (.ipynb)" in said
+    assert "2 findings in 2 files; 1 path could not be looked at" in said
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl"])
+def test_given_a_byte_order_mark_then_inspect_takes_it_for_no_part_of_the_data(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    text = "city,people\nOslo,7\n" if name == "a.csv" else '{"city": "Oslo"}\n'
+    (tmp_path / name).write_bytes(b"\xef\xbb\xbf" + text.encode())
+    assert main(["inspect", str(tmp_path / name), "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)["found"]
+    assert found["columns"][0]["name"] == "city"

@@ -17,7 +17,7 @@ from penstock.cli.files import can_write
 from penstock.errors import PenstockError
 
 NAME = "doctor"
-SUMMARY = "run a training script and say whether it leaks memory, which line does it, and what to do"
+SUMMARY = "run a script: does it leak, which line, and what to do"
 DESCRIPTION = """\
 Run a training script unchanged, whatever framework it uses, and say whether
 something in it grows without end: memory, Python objects, tensors, graphs,

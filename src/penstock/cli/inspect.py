@@ -14,7 +14,7 @@ from penstock.cli.inspecting.looking import Looking, Progress
 from penstock.cli.inspecting.show import Style, show_finding
 
 NAME = "inspect"
-SUMMARY = "say what is in files and folders: records, features, types, sizes, samples, damage"
+SUMMARY = "say what is in files: records, features, samples, damage"
 DESCRIPTION = """\
 Say what is in files and folders: how many records, the features or columns with
 their types, shapes and ranges, a few samples, and every damage with the file and

@@ -9,7 +9,7 @@ from pathlib import Path
 from penstock.cli.files import can_write
 
 NAME = "lint"
-SUMMARY = "say what will go wrong in code with datasets and training loops, without running it"
+SUMMARY = "say what will go wrong in training code, before it runs"
 DESCRIPTION = """\
 Read Python files and notebooks that use Penstock, tf.data, Keras, PyTorch or JAX,
 and say where memory will grow, data will be wrong or time is wasted: a dataset built
@@ -30,6 +30,9 @@ examples:
 
 exit status: 0 if there is nothing to say, 1 if there are findings, 2 if something could not be looked at
 """
+TAKEN = ("", ".py", ".pyi", ".pyw", ".ipynb")
+"""What the names of files may end in that are named: many a script has no ending."""
+NO_PYTHON = "expected Python (.py) or a notebook (.ipynb)"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -60,6 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Do it; the exit status."""
     # Loaded here: other commands have no need of the rules.
     from penstock.doctor.lint.config import load
+    from penstock.doctor.lint.finding import Problem
     from penstock.doctor.lint.formats import FORMATS
     from penstock.doctor.lint.run import lint_paths
 
@@ -73,9 +77,13 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.output:
         can_write(Path(arguments.output))
     shown = sys.stderr.isatty()
-    outcome = lint_paths(paths, config, _progress if shown else None)
+    others = [path for path in paths if Path(path).is_file() and Path(path).suffix not in TAKEN]
+    outcome = lint_paths([path for path in paths if path not in others], config, _progress if shown else None)
+    outcome.problems += [Problem(path, None, NO_PYTHON) for path in others]
     if shown:
         print("\r\033[K", end="", file=sys.stderr, flush=True)
+    if not outcome.files and not outcome.problems:
+        print(f"penstock lint: no Python files or notebooks in {', '.join(paths)}", file=sys.stderr)
     told = FORMATS[arguments.format](outcome)
     if arguments.output:
         Path(arguments.output).write_text(told + "\n", encoding="utf-8")

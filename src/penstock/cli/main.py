@@ -18,8 +18,9 @@ EXAMPLES = """\
 examples:
   penstock inspect train.tfrecord      what is in a file: records, features, samples, damage
   penstock inspect data/ --json        the same of a folder, for programs
+  penstock doctor train.py             does this script leak memory, and which line does it
   penstock lint .                      what will go wrong in code, before it runs
-  penstock inspect --help              all that a command takes
+  penstock doctor --help               all that a command takes
 """
 
 
@@ -27,7 +28,7 @@ def parser() -> argparse.ArgumentParser:
     """What the command line takes."""
     made = argparse.ArgumentParser(
         prog="penstock",
-        description="Input pipelines: look at data before it is read.",
+        description="Input pipelines for training loops: look at data, find leaks, check code.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -60,7 +61,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
       no damage found
     0
     """
-    asked = parser().parse_args(arguments)
+    given = sys.argv[1:] if arguments is None else arguments
+    if not given:
+        parser().print_help(sys.stderr)
+        return 2
+    asked = parser().parse_args(given)
     try:
         status: int = asked.run(asked)
         sys.stdout.flush()

@@ -10,9 +10,9 @@ import numpy as np
 from penstock.blocks.rows import Rows
 from penstock.blocks.trace import block_function
 from penstock.errors import ArgumentError, ArgumentTypeError
-from penstock.image.codecs.jpeg import Jpeg, JpegOptions, Window
+from penstock.image.codecs.jpeg import Jpeg, JpegOptions
 from penstock.image.codecs.jpeg_header import read_header
-from penstock.image.codecs.picture import Picture, check_size
+from penstock.image.codecs.picture import Picture, Window, check_size
 from penstock.image.codecs.png import Png
 from penstock.image.codecs.png_chunks import SIGNATURE
 from penstock.image.codecs.rows import contents_of, contents_of_rows, decoded_rows, of_each, values_of_rows
@@ -85,7 +85,7 @@ def decode_and_crop_jpeg(
 ) -> Any:
     """Decode a part of a JPEG: `crop_window` is its (y, x, height, width) in the decoded image.
 
-    The pixels are those of `decode_jpeg`. What lies below the window is not decoded.
+    The pixels are those of `decode_jpeg`. What lies around the window is not decoded.
 
     >>> import numpy as np
     >>> import penstock as ps

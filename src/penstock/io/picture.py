@@ -79,5 +79,5 @@ def _described(start: bytes, size: int) -> str:
         return "no bytes at all"
     known = "GIF" if start[:4] == b"GIF8" else "WebP" if start[8:] == b"WEBP" else ""
     if known:
-        return f"a {known}. Convert it to one of these, or leave it out"
+        return f"a {known}. Convert it to one of these, or leave it out with ignore_errors()"
     return f"{size} bytes that start with {start[:8]!r}"

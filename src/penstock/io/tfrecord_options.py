@@ -99,7 +99,7 @@ def _zstandard(level: int) -> Packer:
     except ImportError as error:
         raise PenstockError(
             "To write files with compression_type='ZSTD', install zstandard: "
-            "pip install '.[zstd]' in Penstock's clone."
+            "pip install zstandard, or pip install '.[zstd]' in Penstock's clone."
         ) from error
     packer: Packer = zstandard.ZstdCompressor(level=level, write_checksum=True).compressobj()
     return packer

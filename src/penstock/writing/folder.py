@@ -46,6 +46,12 @@ def writing_in(folder: Path) -> Iterator[None]:
         folder.mkdir(parents=True, exist_ok=True)
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError as error:
+        if folder.exists() and not folder.is_dir():
+            raise StoreError(
+                f"{folder}: expected the path of a folder to write to, got a file. "
+                f"Give the name of a folder, which is made where there is none.",
+                file=str(folder),
+            ) from None
         raise StoreError.of(error, str(folder)) from error
     try:
         try:

@@ -13,6 +13,8 @@ from penstock.cli.inspecting.typed import Typed, value_of
 from penstock.cli.inspecting.values import show
 
 DELIMITERS = ",\t;|"
+BOM = "\ufeff"
+"""What spreadsheets write at the beginning: no part of the first name."""
 LARGEST = 16 << 20
 """A larger field is taken for damage, as a quote without its other one is: it must not fill the memory."""
 
@@ -36,7 +38,7 @@ class _Text:
                 what = f"expected UTF-8, got {line[error.start : error.end]!r}"
                 self._found.wrong(self._found.path, offset + error.start, what)
                 text = line.decode(errors="backslashreplace")
-            yield text + "\n"
+            yield (text if offset else text.removeprefix(BOM)) + "\n"
 
 
 def inspect(path: str, kind: Kind, looking: Looking) -> Finding:

@@ -32,7 +32,7 @@ def inspect(path: str, kind: Kind, looking: Looking) -> Finding:
                 continue
             records += 1
             try:
-                value = json.loads(line.decode())
+                value = json.loads(line.decode().removeprefix("\ufeff"))
             except (ValueError, RecursionError) as error:
                 _damaged(found, offset, number, line, error)
                 continue

@@ -117,7 +117,7 @@ def format_of_bytes(head: bytes, named: str) -> str:
     if head[:4] == b"\xff\xff\xff\xff" and len(head) > 8 and named == "Arrow":
         return "Arrow"
     if head and is_text(head, cut=len(head) == HEAD):
-        return format_of_text(head.decode(errors="ignore"), named)
+        return format_of_text(head.decode("utf-8-sig", errors="ignore"), named)
     return ""
 
 

@@ -27,6 +27,9 @@ ERRORS = 512
 """The most errors that are made at a time."""
 
 TEXTS = (dtype_name(BYTES), dtype_name(TEXT))
+BOM = b"\xef\xbb\xbf"
+"""What spreadsheets write at the beginning of UTF-8: no part of the first field."""
+ENDS = b"\r\n"
 
 WORDS = {
     kernels.PLAIN_QUOTE: "expected no quotes in a field without quotes around it, got one in field {}. Put "
@@ -69,6 +72,12 @@ class CsvForm:
         places[list(excluded)] = kernels.IGNORED
         return places, kernels.COUNTED
 
+    def takes_blank(self) -> bool:
+        """Whether a line with nothing in it is a record: of one column, which has a default."""
+        places, beyond = self.places()
+        first = places[0] if len(places) else beyond
+        return len(self.columns) == 1 and first != kernels.IGNORED and self.columns[0].default is not None
+
 
 class CsvReader(PiecewiseReader):
     """The records of a file; one that is at fault is an error, and the next one follows."""
@@ -81,6 +90,7 @@ class CsvReader(PiecewiseReader):
         self._structure = tuple_of([LEAF] * len(form.columns))
         self._places, self._beyond = form.places()
         self._absent = np.frombuffer(form.absent, np.uint8)
+        self._blank_is_record = form.takes_blank()
         self._header = form.header
         self._line = 1
         rows = max(LEAST_ROWS, self.piece // (SHARE * len(form.columns)))
@@ -91,6 +101,13 @@ class CsvReader(PiecewiseReader):
 
     def parse(self, data: Bytes, last: bool) -> tuple[int, list[Block | DataError]]:
         form, found = self._form, self._found
+        if self.base == 0 and data[: len(BOM)].tobytes() == BOM:
+            return len(BOM), []
+        if not self._blank_is_record:
+            stop = self._blank_from(data)
+            if stop == 0:
+                return (len(data) if last else 0), []
+            data = data[:stop]
         places = self._places, self._beyond
         rows, used = kernels.scan(data, last, form.delimiter[0], form.quotes, *places, found)
         first = 0
@@ -112,6 +129,22 @@ class CsvReader(PiecewiseReader):
         origin = Listed([self.path], None, self.base + found.bounds[kept], self.unpacked)
         block = Block(self._structure, columns, len(kept), origin=origin)
         return used, self._in_order(data, used, rows, first, bad, block, kept, states)
+
+    def _blank_from(self, data: Bytes) -> int:
+        """Where the lines begin, at the end of what is at hand, that have nothing in them.
+
+        They wait for what follows: at the end of the file they are nothing, before a record they are errors.
+        """
+        if data[-2:].tobytes().strip(ENDS):
+            return len(data)
+        size = 64
+        tail = data[-size:].tobytes()
+        while not (kept := len(tail.rstrip(ENDS))) and size < len(data):
+            size *= 2
+            tail = data[-size:].tobytes()
+        if not kept and not self._header:
+            return 0
+        return len(data) - len(tail) + kept + (2 if tail.startswith(ENDS, kept) else 1)
 
     def _in_order(
         self,
@@ -202,7 +235,7 @@ class CsvReader(PiecewiseReader):
                 what = f"expected {kind} in column {at}, got {raw!r}. Give it a default if it may be missing"
             else:
                 what = f"expected {kind} in column {at}, got {raw[:60]!r}"
-                if self.base + int(found.bounds[row]) == 0 and not self._form.header and kind not in TEXTS:
+                if line == 1 and not self._form.header and kind not in TEXTS:
                     what += ". If the first line is a header, say header=True"
         elif status == kernels.FEW:
             what = f"expected {self._fields()}, got {field}"

@@ -52,6 +52,10 @@ class Listing:
         self._reserved = 0
         self._classes = list(class_names(folder) if classes is None else classes)
         self._names = bytearray()
+        self.others = 0
+        """Files that are no pictures by their names, and are passed over."""
+        self.other = ""
+        """The first of them."""
         counts: list[int] = []
         sizes = array("q")
         for name in self._classes:
@@ -94,6 +98,9 @@ class Listing:
             for one in sorted(files):
                 if one.lower().endswith(extensions):
                     yield os.fsencode(os.path.join(within, one))  # noqa: PTH118
+                elif not one.startswith("."):
+                    self.others += 1
+                    self.other = self.other or str(top / within / one)
 
     def _entries(self, folder: Path) -> tuple[list[str], list[str]]:
         files: list[str] = []

@@ -15,6 +15,6 @@ def optional(module: str, extra: str) -> Any:
     except ImportError as error:
         library = module.split(".")[0]
         raise PenstockError(
-            f"This needs the library {library}, which cannot be loaded ({error}). "
-            f"Install it: pip install '.[{extra}]' in Penstock's clone."
+            f"This needs the library {library}, which cannot be loaded ({error}). Install it: "
+            f"pip install {library}, or pip install '.[{extra}]' in Penstock's clone."
         ) from error

@@ -181,7 +181,7 @@ class Zstandard(Unpacked):
         except ImportError as error:
             raise PenstockError(
                 f"{context.where}: to read files with compression_type='ZSTD', install zstandard: "
-                f"pip install '.[zstd]' in Penstock's clone."
+                f"pip install zstandard, or pip install '.[zstd]' in Penstock's clone."
             ) from error
         self._failure = zstandard.ZstdError
         unpacker = zstandard.ZstdDecompressor(max_window_size=WINDOW)

@@ -51,7 +51,7 @@ def filesystem(path: str) -> tuple[Any, str]:
     except ImportError as error:
         raise StoreError(
             f"{path}: to read and write files of stores, install fsspec: "
-            f"pip install '.[remote]' in Penstock's clone.",
+            f"pip install fsspec, or pip install '.[remote]' in Penstock's clone.",
             file=path,
         ) from error
     scheme = re.split("://|::", path)[0].lower()
