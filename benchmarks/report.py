@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from benchmarks import tables
+from benchmarks import resume, tables
 from benchmarks.declare import Peer, Work
 from benchmarks.measure import Point, Rate, Seen
 from benchmarks.memory.pipeline import Pipeline
@@ -34,8 +34,16 @@ TUNED = """
 ## AUTOTUNE
 
 Elements a second with `AUTOTUNE` for the calls and the prefetch, after two seconds and 200 batches,
-and with each setting of a hand-made grid (calls at once, elements of prefetch). The goal is 90% of
-the best.
+and with each setting of a hand-made grid (calls at once, elements of prefetch); the better of two runs
+of each. The goal is 90% of the best.
+"""
+
+RESUME = """
+## Going on elsewhere
+
+A pass is stopped in the middle and its state written to a folder; another process declares the same
+pipeline and goes on from there. The time to go on runs from the declared pipeline to the next batch,
+which has to be the right one.
 """
 
 FLAT = """
@@ -51,6 +59,7 @@ class Results:
     speed: dict[Work, dict[Peer, Seen]] = field(default_factory=dict)
     memory: dict[Pipeline, tuple[Seen, Seen, Seen | None]] = field(default_factory=dict)
     tuned: dict[Tuned, dict[str, Rate]] = field(default_factory=dict)
+    resume: dict[str, list[list[str]]] = field(default_factory=dict)
     flat: dict[str, tuple[list[Point], str]] = field(default_factory=dict)
 
     def trouble(self) -> list[str]:
@@ -73,7 +82,13 @@ class Results:
             for setting, rate in rates.items()
             if rate.trouble
         ]
-        return speed + memory + tuned + [trouble for _, trouble in self.flat.values() if trouble]
+        resumed = [
+            f"resume, {row[0]}, the same batch: {row[-1]}"
+            for rows in self.resume.values()
+            for row in rows
+            if row[-1] != "yes"
+        ]
+        return speed + memory + tuned + resumed + [trouble for _, trouble in self.flat.values() if trouble]
 
 
 def speed_section(work: Work, results: dict[Peer, Seen]) -> list[str]:
@@ -94,6 +109,10 @@ def write(results: Results) -> str:
         lines += [TUNED, *tables.tuned(results.tuned)]
         for work, rates in results.tuned.items():
             lines += ["", f"### {work.title}", "", *tables.grid(work, rates)]
+    if results.resume:
+        lines.append(RESUME)
+        for title, rows in results.resume.items():
+            lines += [f"### {title}", "", *tables.table(resume.HEAD, rows), ""]
     if results.flat:
         lines += [FLAT, *tables.flat(results.flat)]
     return "\n".join(lines) + "\n"

@@ -111,6 +111,7 @@ def grain(work: str) -> Resumable:
     )
 
 
+HEAD = ["peer", "bytes", "s to save", "s to go on", "the same batch"]
 PEERS = {"penstock": penstock, "tf.data": tf_data, "grain": grain}
 MODULES = {"penstock": "penstock", "tf.data": "tensorflow", "grain": "grain"}
 WORKS = {
@@ -160,9 +161,14 @@ def measured(work: str) -> list[list[str]]:
     for peer in PEERS:
         if find_spec(MODULES[peer]) is None:
             continue
-        with tempfile.TemporaryDirectory() as folder:
-            saved = ask("save", work, peer, folder)
-            on = min((ask("restore", work, peer, folder) for _ in range(2)), key=lambda one: one["seconds"])
+        try:
+            with tempfile.TemporaryDirectory() as folder:
+                saved = ask("save", work, peer, folder)
+                tries = [ask("restore", work, peer, folder) for _ in range(2)]
+        except RuntimeError as error:
+            rows.append([peer, "-", "-", "-", str(error)])
+            continue
+        on = min(tries, key=lambda one: one["seconds"])
         right = "yes" if on["next"] == saved["next"] else "NO"
         rows.append([peer, f"{saved['size']:,}", f"{saved['seconds']:.4f}", f"{on['seconds']:.3f}", right])
     return rows
@@ -176,8 +182,7 @@ def main() -> None:
         return
     for work, (title, _) in WORKS.items():
         print(f"### {title}\n")
-        head = ["peer", "bytes", "s to save", "s to go on", "the same batch"]
-        print("\n".join(table(head, measured(work))), end="\n\n")
+        print("\n".join(table(HEAD, measured(work))), end="\n\n")
 
 
 if __name__ == "__main__":

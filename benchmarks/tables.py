@@ -71,7 +71,7 @@ def goals(results: dict[Work, dict[Peer, Seen]]) -> list[str]:
         every = ratio(fastest(peers, "tf.data", ("naive", "best", "expert")), own)
         guide = ratio(fastest(peers, "tf.data", ("naive", "best")), own)
         naive = ratio(fastest(peers, "tf.data", ("naive",)), own)
-        rows.append([work.title, f"{work.goal:.0f}" if work.goal else "", every, guide, naive])
+        rows.append([work.title, f"{work.goal:g}" if work.goal else "", every, guide, naive])
     return table(["work", "goal", "x fastest tf.data", "x tf.data best", "x tf.data naive"], rows)
 
 
