@@ -41,3 +41,9 @@ def test_the_last_rows_of_all_are_in_parts_again() -> None:
     last = portions(asked=32, cores=2, length=1000)
     last.begun = 1000 - 8
     assert last.elsewhere(LEAST) == 2
+
+
+def test_however_much_is_asked_for_the_last_rows_of_all_are_in_parts() -> None:
+    last = portions(asked=512, cores=2, length=300)
+    last.begun = 300 - 8
+    assert last.elsewhere(LEAST) == 2

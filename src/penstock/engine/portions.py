@@ -34,7 +34,8 @@ class Portions:
         """
         patience = PATIENCE * max(WAY, self._cores // 2)
         rows = min(self.asked, int(patience / max(seconds, 1e-9)))
-        left = max(self.asked, self.length if self.begun >= self.asked else 0) - self.begun
+        until = self.asked if self.begun < self.asked else self.length
+        left = (until if self.length < 0 else min(until, self.length)) - self.begun
         if left > 0:
             rows = min(rows, max(-(-left // (2 * self._cores)), int(LEAST / max(seconds, 1e-9))))
         return max(1, rows)
