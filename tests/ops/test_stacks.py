@@ -11,6 +11,7 @@ import penstock as ps
 from contract.op_contract import same
 from penstock.memory.buffers import Lease, owner_of
 from penstock.ops.parts.assembly import Assembly
+from penstock.ops.parts.stacks import Stacks
 
 SIDE, ROWS, BATCH = 160, 75, 16
 MEMORY = "64MiB"
@@ -83,6 +84,25 @@ def test_given_rows_that_fail_then_those_after_them_come_to_the_right_place(copi
     assert failed == len(bad)
     assert same(np.concatenate(got), np.stack([data[i] * 2 for i in range(ROWS) if i not in bad]))
     assert 0 < sum(copies) < ROWS  # some lie where they belong all the same
+
+
+def test_given_a_row_that_failed_then_no_stacks_are_begun_for_rows_that_will_not_lie_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begun: list[int] = []
+    new = Stacks._new
+
+    def watched(self: Stacks, size: int, shape: Any, dtype: Any) -> Any:
+        begun.append(size)
+        return new(self, size, shape, dtype)
+
+    monkeypatch.setattr(Stacks, "_new", watched)
+    words = [b"a" if i == BATCH + 5 else b"ab" for i in range(ROWS)]
+    ds = ps.Dataset.from_tensor_slices((words, pixels()))
+    ds = ds.map(lambda w, x: (ps.io.decode_raw(w, np.int16), x * np.float32(2))).batch(BATCH)
+    with ds.on_error("skip").iterate(memory=MEMORY) as it:
+        assert sum(len(batch[1]) for batch in it) == ROWS - 1
+    assert len(begun) == 2
 
 
 def test_given_a_state_then_the_rest_is_the_same() -> None:

@@ -51,7 +51,7 @@ class _Other:
 class Beside:
     """Does two works side by side, where a second core is granted and its thread is free.
 
-    The works are compiled loops that let go of the GIL, and touch nothing of each other's.
+    The works are compiled loops or reads of files, which let go of the GIL and share nothing.
     """
 
     def __init__(self, run: object) -> None:

@@ -123,8 +123,8 @@ def random_resized_crop(
     does: `"bilinear"` gives float32, `"nearest"` keeps the dtype.
 
     The image may be the bytes of a JPEG (with `channels` as in `ps.io.decode_jpeg`): then what lies around
-    the window is not decoded, and an image of which the window has twice, four or eight times as many rows
-    and columns as wanted is decoded that many times smaller.
+    the window is not decoded, if it is one of the usual kind, and an image of which the window has twice,
+    four or eight times as many rows and columns as wanted is decoded that many times smaller.
 
     >>> import numpy as np
     >>> import penstock as ps

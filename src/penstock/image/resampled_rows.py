@@ -52,7 +52,7 @@ def _together(
     alike = len(rows) == len(out)
     target = lines if alike else np.empty((len(rows), *lines.shape[1:]), np.float32)
     made = np.zeros(len(rows), np.uint8)
-    resampled(images, *tables, *memory, target, afterwards.codes, afterwards.numbers, made)
+    resampled(images, tuple(tables), tuple(memory), target, afterwards.codes, afterwards.numbers, made)
     if not alike:
         lines[rows] = target
     done[rows] = made

@@ -26,6 +26,7 @@ from penstock.kernels import pixels
 _NO_ROW = np.zeros(0, bool)
 _WIDTH = -2
 """The axis of an image that is mirrored on the way."""
+_NOTHING = Afterwards()
 
 
 class _Pictures:
@@ -67,7 +68,7 @@ class _Pictures:
         if not self._sound:
             self.decoded()
 
-    def _fill(self, pictures: Sequence[Resampled], steps: Afterwards = Afterwards()) -> NDArray[Any]:  # noqa: B008
+    def _fill(self, pictures: Sequence[Resampled], steps: Afterwards = _NOTHING) -> NDArray[Any]:
         out = self._empty()
         fill_resampled(pictures, out, steps, self._trace.empty)
         self._sound = True

@@ -85,7 +85,8 @@ def decode_and_crop_jpeg(
 ) -> Any:
     """Decode a part of a JPEG: `crop_window` is its (y, x, height, width) in the decoded image.
 
-    The pixels are those of `decode_jpeg`. What lies around the window is not decoded.
+    The pixels are those of `decode_jpeg`. Of the usual JPEGs, what lies around the window is not
+    decoded.
 
     >>> import numpy as np
     >>> import penstock as ps

@@ -194,6 +194,7 @@ class _Call(Task):
             outcome.block.origin = part.origin
             self._stacks.look(outcome.block)
         if outcome.error is not None:
+            self._stacks.end()
             located(outcome.error, part, outcome.used - 1, self._op)
         rest = None
         if outcome.used < block.rows:

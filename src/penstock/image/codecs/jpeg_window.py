@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import platform
 import sys
+import threading
 from functools import cache
 from typing import NamedTuple
 
@@ -16,41 +17,7 @@ from numpy.typing import NDArray
 from penstock.image.codecs.jpeg_header import SCALES, JpegHeader
 from penstock.image.codecs.picture import Kept, Window
 
-_ORDER = (
-    *(
-        0,
-        1,
-        8,
-        16,
-        9,
-        2,
-        3,
-        10,
-        17,
-        24,
-        32,
-        25,
-        18,
-        11,
-        4,
-        5,
-        12,
-        19,
-        26,
-        33,
-        40,
-        48,
-        41,
-        34,
-        27,
-        20,
-        13,
-        6,
-        7,
-    ),
-    *(14, 21, 28, 35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23, 30, 37, 44, 51, 58, 59, 52, 45, 38, 31, 39),
-    *(46, 53, 60, 61, 54, 47, 55, 62, 63),
-)
+_ORDER = sorted(range(64), key=lambda i: (i // 8 + i % 8, i // 8 if (i // 8 + i % 8) % 2 else i % 8))
 """Where in a block each of its numbers belongs, as they are coded."""
 _ORDERS = np.array(_ORDER, np.int64) * 16
 _HEAD = 12
@@ -151,7 +118,7 @@ def decoded_window(
     image = np.array(image_of(data, header, window), np.int64)
     groups, sizes = sizes_of(image[None], tables.halved)
     memory = memory_of(groups, sizes, kept.bytes(2 * groups + sum(sizes)))
-    if not jpeg_rows.decode(np.frombuffer(data, np.uint8), image, *tables, *memory):
+    if not jpeg_rows.decode(np.frombuffer(data, np.uint8), image, tuple(tables), tuple(memory)):
         return None
     rows, columns = window[2:]
     first = int(memory.places[jpeg_rows.PIXELS])
@@ -163,7 +130,7 @@ def _factors() -> NDArray[np.int64]:
     """What the quick transform wants numbers multiplied by, in 16384ths, in the order of the code."""
     one = np.cos(np.arange(8) * np.pi / 16) * np.sqrt(2)
     one[0] = 1
-    return np.round(np.outer(one, one).ravel()[list(_ORDER)] * (1 << 14)).astype(np.int64)
+    return np.round(np.outer(one, one).ravel()[_ORDER] * (1 << 14)).astype(np.int64)
 
 
 class _Built:
@@ -172,20 +139,21 @@ class _Built:
     def __init__(self) -> None:
         self._known: dict[tuple[bytes, ...], Tables | None] = {}
         self._hits = self._misses = 0
+        self._lock = threading.Lock()
 
     def tables(self, *key: bytes) -> Tables | None:
         """The tables of images like this one; None where the library is to decode it."""
-        if key in self._known:
-            self._hits += 1
-            return self._known.get(key)
-        if self._misses > FEW + self._hits // OFTEN:
-            return None
-        self._misses += 1
-        made = _tables_of(*key)
-        if len(self._known) >= KEPT:
-            self._known.pop(next(iter(self._known)), None)
-        self._known[key] = made
-        return made
+        with self._lock:
+            if key in self._known:
+                self._hits += 1
+                return self._known[key]
+            if self._misses > FEW + self._hits // OFTEN:
+                return None
+            self._misses += 1
+            if len(self._known) >= KEPT:
+                del self._known[next(iter(self._known))]
+            made = self._known[key] = _tables_of(*key)
+            return made
 
 
 _built = _Built()

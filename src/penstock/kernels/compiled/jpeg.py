@@ -29,7 +29,16 @@ ENOUGH = 32
 
 _INT = types.int64
 _FLAT = types.uint8[::1]
-_NUMBERS = types.int64[::1]
+_NUMBERS, _TABLE = types.int64[::1], types.int64[:, ::1]
+TABLES = types.Tuple(  # type: ignore[no-untyped-call]
+    (
+        *(_INT, _TABLE, types.uint16[::1], types.int32[::1], types.int32[::1]),
+        *(_TABLE, types.uint8[:, ::1], _NUMBERS, _NUMBERS),
+    )
+)
+"""Whether chromas have half as many rows and columns; the two codes of each component; of all codes what
+`build` fills: `coded`, `direct`, `skips`, `bounds`, `symbols`; what the numbers of each component are
+multiplied by; and where in a group they belong."""
 
 
 @njit(
@@ -124,37 +133,33 @@ def plain(data: Any, start: Any, out: Any) -> Any:
     return np.int64(-1)
 
 
+@njit(inline="always")
+def _longer(held: Any, bounds: Any, symbols: Any, code: Any) -> Any:
+    """What `coded` would have for the next bits if more of them were looked up; 0 where they are no code."""
+    bits = np.int64(held >> np.uint64(48))
+    length = LOOK + 1
+    while length <= 16 and bits >= bounds[code, length]:
+        length += 1
+    if length > 16:
+        return np.int64(0)
+    symbol = np.int64(symbols[code, (bits >> (16 - length)) + bounds[code, length + 17]])
+    return (symbol << 8) | length
+
+
 @njit(
-    types.boolean(
-        *(_FLAT, _INT, types.uint16[::1], types.int32[::1], types.int32[::1]),
-        *(types.int64[:, ::1], types.uint8[:, ::1], _NUMBERS, types.int64[:, ::1], _NUMBERS, _NUMBERS),
-        *(types.int16[::1], _FLAT),
-    ),
+    types.boolean(_FLAT, _INT, TABLES, _TABLE, _NUMBERS, types.int16[::1], _FLAT),
     nogil=True,
     cache=True,
 )
-def walk(
-    code: Any,
-    size: Any,
-    coded: Any,
-    direct: Any,
-    skips: Any,
-    bounds: Any,
-    symbols: Any,
-    scales: Any,
-    parts: Any,
-    orders: Any,
-    window: Any,
-    groups: Any,
-    planes: Any,
-) -> Any:
+def walk(code: Any, size: Any, tables: Any, parts: Any, window: Any, groups: Any, planes: Any) -> Any:
     """Read the code of a scan down to the last unit of the window, and make samples of the window's units.
 
-    `scales` has for each component what its numbers are multiplied by. A row of `parts` is a block of a unit:
-    its component, its two codes, where its groups begin, how many blocks a unit has side by side and which of
-    them it is, where its samples go, and how many bytes a line of them and a unit's lines have. `window` has
-    the units of a row, and the first and the last that are wanted, down and across. Whether all went well.
+    A row of `parts` is a block of a unit: its component, its two codes, where its groups begin, how many
+    blocks a unit has side by side and which of them it is, where its samples go, and how many bytes a line of
+    them and a unit's lines have. `window` has the units of a row, and the first and the last that are wanted,
+    down and across. Whether all went well.
     """
+    _, _, coded, direct, skips, bounds, symbols, scales, orders = tables
     across, top, bottom, left, right = window[0], window[1], window[2], window[3], window[4]
     base = code.ctypes.data
     at = np.int64(base)
@@ -177,16 +182,11 @@ def walk(
                     at += more
                     count += more << 3
                 look: Any = np.int64(coded[np.uint64(dc << LOOK) + (held >> np.uint64(64 - LOOK))])
-                length = look & 255
-                symbol = look >> 8
-                if not length:
-                    bits = np.int64(held >> np.uint64(48))
-                    length = LOOK + 1
-                    while length <= 16 and bits >= bounds[dc, length]:
-                        length += 1
-                    if length > 16:
+                if not look:
+                    look = _longer(held, bounds, symbols, dc)
+                    if not look:
                         return False
-                    symbol = np.int64(symbols[dc, (bits >> (16 - length)) + bounds[dc, length + 17]])
+                length, symbol = look & 255, look >> 8
                 held <<= np.uint64(length)
                 count -= length
                 if symbol:
@@ -231,17 +231,11 @@ def walk(
                         value = entry >> 16
                     else:
                         look = np.int64(coded[of_ac + (held >> np.uint64(64 - LOOK))])
-                        length = look & 255
-                        symbol = look >> 8
-                        if not length:
-                            bits = np.int64(held >> np.uint64(48))
-                            length = LOOK + 1
-                            while length <= 16 and bits >= bounds[ac, length]:
-                                length += 1
-                            if length > 16:
+                        if not look:
+                            look = _longer(held, bounds, symbols, ac)
+                            if not look:
                                 return False
-                            place = (bits >> (16 - length)) + bounds[ac, length + 17]
-                            symbol = np.int64(symbols[ac, place])
+                        length, symbol = look & 255, look >> 8
                         held <<= np.uint64(length)
                         count -= length
                         run, digits = symbol >> 4, symbol & 15

@@ -10,7 +10,7 @@ from numba import carray, njit, types  # type: ignore[attr-defined]
 from numba.extending import intrinsic
 
 from penstock.kernels.compiled.crc32c import BYTES
-from penstock.kernels.compiled.jpeg import paint, plain, walk
+from penstock.kernels.compiled.jpeg import TABLES, paint, plain, walk
 from penstock.kernels.compiled.resample import resample
 
 ADDRESS, LENGTH, START, HEIGHT, WIDTH, TOP, LEFT, ROWS, COLUMNS, MIRRORED = range(10)
@@ -18,12 +18,9 @@ ADDRESS, LENGTH, START, HEIGHT, WIDTH, TOP, LEFT, ROWS, COLUMNS, MIRRORED = rang
 CODE, PLANES, LINES, PIXELS, STOP = range(5)
 """Where in memory parts of the work are."""
 
-_INT, _NUMBERS, _TABLE = types.int64, types.int64[::1], types.int64[:, ::1]
-_TABLES = (
-    *(_INT, _TABLE, types.uint16[::1], types.int32[::1], types.int32[::1]),
-    *(_TABLE, types.uint8[:, ::1], _NUMBERS, _NUMBERS),
-)
-_MEMORY = (types.int16[::1], types.uint8[::1], _NUMBERS)
+_NUMBERS = types.int64[::1]
+_MEMORY = types.Tuple((types.int16[::1], types.uint8[::1], _NUMBERS))  # type: ignore[no-untyped-call]
+"""Groups, all zeros; memory; and the places of the parts of the work in it."""
 
 
 def _pointer_made(typing: Any, address: Any) -> Any:  # noqa: ARG001
@@ -38,28 +35,14 @@ def _pointer_made(typing: Any, address: Any) -> Any:  # noqa: ARG001
 _pointer: Any = intrinsic(_pointer_made)
 
 
-@njit(types.boolean(BYTES, _NUMBERS, *_TABLES, *_MEMORY), nogil=True, cache=True)
-def decode(
-    data: Any,
-    image: Any,
-    halved: Any,
-    codes: Any,
-    coded: Any,
-    direct: Any,
-    skips: Any,
-    bounds: Any,
-    symbols: Any,
-    scales: Any,
-    orders: Any,
-    groups: Any,
-    memory: Any,
-    places: Any,
-) -> Any:
-    """The pixels of a window, from `places[PIXELS]` of `memory` on; whether they could be decoded here.
+@njit(types.boolean(BYTES, _NUMBERS, TABLES, _MEMORY), nogil=True, cache=True)
+def decode(data: Any, image: Any, tables: Any, room: Any) -> Any:
+    """The pixels of a window, from `places[PIXELS]` of the memory on; whether they could be decoded here.
 
-    The tables are as `walk` takes them; `codes` are the two of each component, and `halved` says whether
-    chromas have half as many rows and columns. `groups` are all zeros, and are so afterwards.
+    The groups are zeros again afterwards.
     """
+    halved, codes = tables[0], tables[1]
+    groups, memory, places = room
     unit = 8 << halved
     top, left, height, width = image[TOP], image[LEFT], image[ROWS], image[COLUMNS]
     first_row, first_column = (max(top, 1) - 1) // unit, (max(left, 1) - 1) // unit
@@ -88,9 +71,7 @@ def decode(
     planes = memory[places[PLANES] : places[LINES]]
     size = plain(data, image[START], code)
     window = np.array([across, first_row, last_row, first_column, last_column])
-    if size < 0 or not walk(
-        code, size, coded, direct, skips, bounds, symbols, scales, parts, orders, window, groups, planes
-    ):
+    if size < 0 or not walk(code, size, tables, parts, window, groups, planes):
         groups[:] = 0
         return False
     where = np.array(
@@ -105,40 +86,20 @@ def decode(
 
 @njit(
     types.void(
-        *(_TABLE, *_TABLES, *_MEMORY),
+        *(types.int64[:, ::1], TABLES, _MEMORY),
         *(types.float32[:, :, ::1], _NUMBERS, types.float32[::1], types.uint8[::1]),
     ),
     nogil=True,
     cache=True,
 )
-def resampled(
-    images: Any,
-    halved: Any,
-    codes: Any,
-    coded: Any,
-    direct: Any,
-    skips: Any,
-    bounds: Any,
-    symbols: Any,
-    scales: Any,
-    orders: Any,
-    groups: Any,
-    memory: Any,
-    places: Any,
-    out: Any,
-    steps: Any,
-    constants: Any,
-    done: Any,
-) -> None:
+def resampled(images: Any, tables: Any, room: Any, out: Any, steps: Any, constants: Any, done: Any) -> None:
     """Windows at the size of `out`, then mirrored and put through the steps; `done` says which."""
     for i in range(len(images)):
         image = images[i]
         data = carray(_pointer(image[ADDRESS]), (image[LENGTH],), np.uint8)
-        done[i] = decode(
-            *(data, image, halved, codes, coded, direct, skips, bounds, symbols, scales, orders),
-            *(groups, memory, places),
-        )
+        done[i] = decode(data, image, tables, room)
         if done[i]:
+            _, memory, places = room
             height, width = image[ROWS], image[COLUMNS]
             pixels = memory[places[PIXELS] : places[STOP]]
             resample(

@@ -91,8 +91,12 @@ class Stacks:
         dense = [column for column in block.columns if isinstance(column, DenseColumn)]
         self._missed = 0 if any(is_stacked(column.array) for column in dense) else self._missed + 1
         if self._missed == MISSED:
-            self._serves = False
-            self.close()
+            self.end()
+
+    def end(self) -> None:
+        """Give nothing a place any more: after a row that failed, others come to other places of batches."""
+        self._serves = False
+        self.close()
 
     def close(self) -> None:
         """Forget the stacks that are not complete."""
