@@ -12,11 +12,11 @@ import pytest
 
 import penstock as ps
 from engine.leftovers import children
+from engine.probes import Partly
 from penstock.blocks.block import Block
 from penstock.blocks.columns import DenseColumn
 from penstock.blocks.structure import structure_of
-from penstock.engine import executor, parallel, taken
-from penstock.engine.gil import Probe
+from penstock.engine import executor, parallel, portions, taken
 from penstock.engine.processes.calls import Workers
 from penstock.engine.processes.link import Link
 from penstock.engine.processes.lost import WorkerLost
@@ -30,16 +30,6 @@ WIDE = 1 << 15
 
 
 pytestmark = pytest.mark.usefixtures("one_server")
-
-
-class Partly(Probe):
-    """A probe that was held up for a part of the time."""
-
-    part = 0.2
-
-    def __exit__(self, *_: object) -> None:
-        super().__exit__()
-        self.held = self.part
 
 
 @pytest.fixture(autouse=True)
@@ -75,8 +65,13 @@ def alone(x: Any) -> Any:
     return image(x)
 
 
+def in_small_blocks(ds: ps.Dataset) -> ps.Dataset:
+    """However quick or slow the machine is, there are enough blocks to measure."""
+    return ds.with_options(ps.Options(block_rows=8))
+
+
 def rows_of(function: Any, count: int = 200) -> ps.Dataset:
-    return ps.Dataset.range(count).map(function, num_parallel_calls=ps.AUTOTUNE)
+    return in_small_blocks(ps.Dataset.range(count).map(function, num_parallel_calls=ps.AUTOTUNE))
 
 
 def flat(element: Any) -> bytes:
@@ -147,6 +142,14 @@ def test_given_rows_that_take_nothing_then_nothing_is_measured(monkeypatch: pyte
     assert "called in" not in said
 
 
+def workers() -> set[int]:
+    """The workers that there are now; waits for the first one."""
+    server, until = serving.server()._process.pid, time.monotonic() + 60
+    while not (found := children(server)) and time.monotonic() < until:
+        time.sleep(0.01)
+    return found
+
+
 def test_when_workers_are_killed_then_every_row_comes_once(monkeypatch: pytest.MonkeyPatch) -> None:
     here, _ = run(rows_of(first, 600))
     in_processes(monkeypatch)
@@ -155,8 +158,7 @@ def test_when_workers_are_killed_then_every_row_comes_once(monkeypatch: pytest.M
         for number, element in enumerate(it):
             there.append(flat(element))
             if number in (200, 300, 400):
-                server = serving.server()._process.pid
-                for pid in children(server):
+                for pid in workers():
                     os.kill(pid, signal.SIGKILL)
                 time.sleep(0.01)
         said = str(it.report())
@@ -205,6 +207,32 @@ def test_given_results_that_outgrow_the_slab_then_what_was_made_there_is_whole(
     assert there == here
 
 
+@pytest.mark.parametrize(("memory", "times"), [("4GiB", 2), ("100MiB", 1)])
+def test_given_many_cores_and_room_then_blocks_are_larger_and_end_with_a_batch(
+    memory: str, times: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_processes(monkeypatch)
+    monkeypatch.setattr(executor, "CORES", 1)
+    monkeypatch.setattr(portions, "PATIENCE", 1e3)
+    sizes: dict[int, int] = {}
+    apply = Workers.apply
+
+    def watched(self: Workers, block: Block, numbers: Any, room: int, place: int) -> Any:
+        sizes[place] = block.rows
+        return apply(self, block, numbers, room, place)
+
+    monkeypatch.setattr(Workers, "apply", watched)
+    rows, size = 1000, 4
+    ds = ps.Dataset.range(rows).map(alone, num_parallel_calls=ps.AUTOTUNE).batch(size)
+    with ds.iterate(memory=memory) as it:
+        count = sum(len(next(it)) for _ in range(rows // size // 5))
+        assert workers()
+        assert count + sum(len(batch) for batch in it) == rows
+        most = it._run.block_bytes * times // (8 * WIDE)
+    assert max(sizes.values()) == most // size * size
+    assert all(count < size or (place + count) % size == 0 for place, count in sizes.items())
+
+
 @pytest.mark.parametrize("order", [("big", "small"), ("small", "big")])
 @pytest.mark.parametrize("grown", [0, 1 << 20])
 def test_a_buffer_that_was_made_in_the_slab_stays_there_or_is_moved_whole(
@@ -238,6 +266,7 @@ def test_given_a_small_budget_for_kernels_or_none_loaded_then_images_wait_for_th
     monkeypatch.setattr(loading, "want", lambda *_: None)
     images = ps.Dataset.from_tensor_slices(np.ones((200, 64, 64, 3), np.uint8))
     scaled = images.map(lambda x: np.sqrt(x / np.float32(255)), num_parallel_calls=ps.AUTOTUNE)
+    scaled = in_small_blocks(scaled)
     _, said = run(scaled)
     assert "called in" not in said  # with kernels it would be another matter
     monkeypatch.setattr(loading, "ENOUGH", 1 << 60)  # they never come

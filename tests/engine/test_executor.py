@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import penstock as ps
+from engine.probes import Heavy, Light
 from penstock.engine import executor, gil, parallel, taken
 from penstock.engine.cores import usable_cores
 from penstock.engine.gil import Probe
@@ -45,22 +46,6 @@ DATA = np.random.default_rng(1).integers(0, 9, 1 << 18).astype(np.uint8).tobytes
 def packs(x: Any) -> int:
     """Lets go of it, for some milliseconds."""
     return len(zlib.compress(DATA, 1)) * 0 + int(x)
-
-
-class Light(Probe):
-    """A probe on a machine where nobody else wants the cores."""
-
-    def __exit__(self, *_: object) -> None:
-        super().__exit__()
-        self.held = 0.02
-
-
-class Heavy(Probe):
-    """A probe that was held up as `busy` does, however the machine shares its cores."""
-
-    def __exit__(self, *_: object) -> None:
-        super().__exit__()
-        self.held = 0.9
 
 
 def run(ds: ps.Dataset) -> tuple[list[int], str]:

@@ -37,6 +37,12 @@ def test_after_the_first_rows_workers_get_what_takes_as_long_as_the_way_is_worth
     assert later.elsewhere(PATIENCE / 8) == 8 * WAY
 
 
+def test_larger_blocks_for_workers_have_as_many_times_the_rows() -> None:
+    later = portions(asked=10)
+    later.begun = 10
+    assert [later.elsewhere(1e-9, larger=times) for times in (1, 3)] == [10, 30]
+
+
 def test_the_last_rows_of_all_are_in_parts_again() -> None:
     last = portions(asked=32, cores=2, length=1000)
     last.begun = 1000 - 8

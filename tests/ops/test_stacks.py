@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -103,6 +103,26 @@ def test_given_a_row_that_failed_then_no_stacks_are_begun_for_rows_that_will_not
     with ds.on_error("skip").iterate(memory=MEMORY) as it:
         assert sum(len(batch[1]) for batch in it) == ROWS - 1
     assert len(begun) == 2
+
+
+@pytest.mark.parametrize(
+    ("place", "most", "rows"),
+    [
+        (0, 13, 13),
+        (13, 13, 13),
+        (26, 13, 6),  # up to the end of its stack
+        (0, 32, 32),
+        (1, 32, 31),
+        (31, 32, 1),
+        (0, 52, 32),  # whole stacks
+        (1, 70, 63),
+        (32, 100, 96),
+    ],
+)
+def test_rows_that_are_made_at_once_are_of_one_stack_or_of_whole_ones(
+    place: int, most: int, rows: int
+) -> None:
+    assert Stacks(32, cast(Any, None)).rows_at(place, most) == rows
 
 
 def test_given_a_state_then_the_rest_is_the_same() -> None:

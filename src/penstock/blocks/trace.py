@@ -45,11 +45,13 @@ class Trace:
 
     __slots__ = (
         *("both", "boxes", "empty", "failed", "largest", "made_up", "may_raise", "owed", "protected"),
-        *("rows", "sources"),
+        *("room", "rows", "sources"),
     )
 
-    def __init__(self, rows: int, empty: Empty = np.empty, both: Both = one_by_one) -> None:
+    def __init__(self, rows: int, empty: Empty = np.empty, both: Both = one_by_one, room: int = 0) -> None:
         self.rows = rows
+        self.room = room
+        """The bytes that results may have; 0 for as many as any block."""
         self.empty = empty
         self.both = both
         self.failed: str | None = None

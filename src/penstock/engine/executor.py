@@ -58,6 +58,11 @@ OFTEN = 4
 LOOKS = 64
 """After so many calls over blocks that could not be measured they stay here."""
 THREADS, PROCESSES = "threads", "worker processes"
+LARGER, CORES = 4, 4
+"""Blocks for worker processes are as many times as large as there are `CORES`, up to `LARGER`: one process
+hands over those of all, which takes it a millisecond a block, large or small."""
+ROOM = 16
+"""Then the budget has room for so many of them for each core."""
 COPIED = 1e-9
 """Seconds that a byte takes to a worker and back."""
 
@@ -243,6 +248,8 @@ class Executor:
             return
         if self._asked:
             self._function.calls = self._workers
+        room = self._context.ledger.budget // (ROOM * self._cores * self._context.block_bytes)
+        self._function.larger = max(1, min(self._cores // CORES, LARGER, room))
         self._say(PROCESSES, why)
 
     def _do_without(self, error: PenstockError) -> None:
@@ -250,6 +257,7 @@ class Executor:
         if self._asked:
             raise error
         self._left, self._workers = self._workers or self._left, None
+        self._function.larger = 1
         self._say(THREADS, f"worker processes could not be used: {error}")
 
     def _say(self, who: str, why: str) -> None:

@@ -341,7 +341,9 @@ class Parallel(Running):
         """How many rows to take in: one, until it is known what comes of it and how long it takes."""
         if self._executor is not None and self._elsewhere:
             seconds = self._executor.row_seconds or self._row_seconds
-            return self._portions.elsewhere(seconds) if seconds and self._side_by_side else 1
+            if not seconds or not self._side_by_side:
+                return 1
+            return self._portions.elsewhere(seconds, self._op.function.larger)
         if self._executor is not None and not self._row_seconds:
             return 1
         return self._portions.here(self._row_seconds)

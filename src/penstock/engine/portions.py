@@ -27,13 +27,13 @@ class Portions:
         """The rows to take in for work in this process that takes so long a row."""
         return max(1, min(self.asked, int(PATIENCE / max(seconds, 1e-9))))
 
-    def elsewhere(self, seconds: float) -> int:
-        """The same for work in other processes.
+    def elsewhere(self, seconds: float, larger: int = 1) -> int:
+        """The same for work in other processes, in blocks that are so many times as large as others.
 
         All are to be done at the same time with the first rows asked for, and with the last of all.
         """
         patience = PATIENCE * max(WAY, self._cores // 2)
-        rows = min(self.asked, int(patience / max(seconds, 1e-9)))
+        rows = min(larger * self.asked, int(patience / max(seconds, 1e-9)))
         until = self.asked if self.begun < self.asked else self.length
         left = (until if self.length < 0 else min(until, self.length)) - self.begun
         if left > 0:

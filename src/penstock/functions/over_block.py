@@ -48,12 +48,14 @@ def call_over_block(
     empty: Empty,
     trial: Mapping[int, TensorSpec] | None = None,
     both: Both = one_by_one,
+    room: int = 0,
 ) -> Traced:
     """Call the functions one after another, each once; `NotVectorizable` where that cannot be.
 
-    In a `trial`, the block is made up: it has the specs of the columns that are opaque.
+    In a `trial`, the block is made up: it has the specs of the columns that are opaque. Results have about
+    `room` bytes, or as many as any block.
     """
-    trace = Trace(block.rows, empty, both)
+    trace = Trace(block.rows, empty, both, room)
     try:
         return _called(functions, block, numbers, trace, trial)
     finally:

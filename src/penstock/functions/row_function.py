@@ -60,6 +60,8 @@ class RowFunction:
         """What allocates for so many rows from a place of the stream on, in calls over the block."""
         self.calls: Calls | None = None
         """What decides where the calls are made, if that is not here; the engine may put something here."""
+        self.larger = 1
+        """So many times as large as blocks are otherwise they are for whoever makes the calls."""
         self.learned = Learned() if learned is None else learned
         self._kinds: dict[Hashable, _Kind] = {}
         verdicts = [purity(function.function) for function in functions]
@@ -97,7 +99,7 @@ class RowFunction:
         part, own = block.slice(0, rows), numbers[:rows]
         try:
             empty = self.empty_at(place, rows)
-            traced = call_over_block(self._functions, part, own, empty, both=self._both)
+            traced = call_over_block(self._functions, part, own, empty, both=self._both, room=room)
             self._compare(kind, part, own, traced.block, room, place)
         except _Another as another:
             self.refused(str(another))

@@ -164,6 +164,6 @@ def resampled_rows(pictures: Sequence[Resampled], trace: Trace) -> Rows | Opaque
     """The stand-in for windows at one size, one a row."""
     first = pictures[0].shape
     alike = all(picture.computes and picture.shape == first for picture in pictures)
-    if alike and len(pictures) * math.prod(first) * FLOAT.itemsize <= BLOCK_BYTES:
+    if alike and len(pictures) * math.prod(first) * FLOAT.itemsize <= max(trace.room, BLOCK_BYTES):
         return Undecoded(_Pictures(pictures, trace), trace)
     return decoded_rows(pictures, trace)

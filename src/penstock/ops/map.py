@@ -194,7 +194,7 @@ class _Call(Task):
             outcome.block.origin = part.origin
             self._stacks.look(outcome.block)
         if outcome.error is not None:
-            self._stacks.end()
+            self._stacks.shift()
             located(outcome.error, part, outcome.used - 1, self._op)
         rest = None
         if outcome.used < block.rows:
@@ -250,11 +250,10 @@ class RunningMap(Divisible):
                 self._error = made
 
     def divide(self, rows: int) -> Task | None:
-        most = self._rows.most(self._context.block_bytes)
+        room = self._context.block_bytes * self._rows.larger
+        most = self._rows.most(room)
         if most is not None:
-            rows = min(rows, most)
-            if most < self._context.stacks:  # no block is to lie in two stacks
-                rows = min(rows, self._stacks.rows_at(self._seen))
+            rows = self._stacks.rows_at(self._seen, min(rows, most))
         block = self._upstream.pull(rows)
         if block is None:
             return None
@@ -265,7 +264,6 @@ class RunningMap(Divisible):
         numbers = block.numbers if self._carried else None
         if numbers is None:
             numbers = np.arange(place, self._seen)
-        room = self._context.block_bytes
         return _Call(self._op, self._rows, self._stacks, block, numbers, place, room)
 
     @property

@@ -77,9 +77,10 @@ def decoded_rows(pictures: Sequence[Picture], trace: Trace) -> Rows | Opaque:
     if any(picture.dtype != first.dtype or len(picture.shape) != len(first.shape) for picture in pictures):
         trace.refuse("decodes images of several kinds")
     sizes = np.cumsum([math.prod(picture.shape) * first.dtype.itemsize for picture in pictures])
-    if sizes[-1] > BLOCK_BYTES and len(pictures) > 1:
+    room = max(trace.room, BLOCK_BYTES)
+    if sizes[-1] > room and len(pictures) > 1:
         # How many rows make a block was learned from other, smaller rows: those before come first.
-        raise RowFailed(max(1, int(np.searchsorted(sizes, BLOCK_BYTES, "right"))))
+        raise RowFailed(max(1, int(np.searchsorted(sizes, room, "right"))))
     if all(picture.shape == first.shape for picture in pictures):
         out = trace.empty((len(pictures), *first.shape), first.dtype)
         fill(pictures, out, 0, len(pictures))

@@ -34,9 +34,11 @@ class Stacks:
         self._missed = 0
         self._lock = threading.Lock()  # rows are made on several threads
 
-    def rows_at(self, place: int) -> int:
-        """How many rows there are from that one on in its stack."""
-        return self._size - place % self._size
+    def rows_at(self, place: int, most: int) -> int:
+        """How many rows to make at once from that place on, at most so many: of one stack, or whole ones."""
+        if most < self._size:
+            return min(most, self._size - place % self._size)
+        return most - (place + most) % self._size
 
     def empty_at(self, place: int, rows: int) -> Empty:
         """What allocates for the results of so many rows from `place` on."""
@@ -94,9 +96,14 @@ class Stacks:
             self.end()
 
     def end(self) -> None:
-        """Give nothing a place any more: after a row that failed, others come to other places of batches."""
+        """Give nothing a place any more."""
         self._serves = False
         self.close()
+
+    def shift(self) -> None:
+        """A row is left out: those after it come to other places of their stacks."""
+        self.end()
+        self._size = 1
 
     def close(self) -> None:
         """Forget the stacks that are not complete."""
