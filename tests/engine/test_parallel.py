@@ -216,3 +216,24 @@ def test_given_a_function_that_waits_then_its_calls_wait_at_the_same_time() -> N
     ds = ps.Dataset.range(60).map(waits, num_parallel_calls=3)
     assert [int(x) for x in ds] == list(range(1, 61))
     assert met.is_set()
+
+
+def test_when_one_call_waits_long_then_the_others_go_on_to_as_many_rows_again() -> None:
+    began: set[int] = set()
+    enough = threading.Event()
+    in_time: list[bool] = []
+    calls, slow = 4, 20
+
+    def asks(x: Any) -> int:
+        number = int(x)
+        began.add(number)
+        if {*range(slow + 1, slow + 1 + 2 * (calls - 1))} <= began:
+            enough.set()
+        if number == slow:
+            in_time.append(enough.wait(10))
+        return number
+
+    ds = ps.Dataset.range(60).map(asks, num_parallel_calls=calls, executor="threads")
+    with ds.with_options(ps.Options(block_rows=1)).iterate() as it:
+        assert [int(x) for x in it] == list(range(60))
+    assert in_time == [True]

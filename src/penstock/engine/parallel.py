@@ -132,8 +132,12 @@ class Parallel(Running):
 
     @property
     def _places(self) -> int:
-        """How many blocks may be in line when another one is taken in."""
-        return 2 * self._threads if self._elsewhere else self._calls
+        """How many blocks may be in line when another one is taken in.
+
+        Threads that wait for a file, a server or a worker process go on with the next one while what is done
+        waits for its turn.
+        """
+        return 2 * self._threads if self._elsewhere or not self._op.fills_cores else self._calls
 
     def pull(self, rows: int) -> Block | None:
         if os.getpid() != self._process:
