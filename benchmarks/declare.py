@@ -9,6 +9,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "tf.data": ("tensorflow",),
     "torch": ("torch", "torch.utils.data"),
     "grain": ("grain", "grain.experimental"),
+    "no library": ("os",),
 }
 """What each library loads before the child calls itself idle."""
 
