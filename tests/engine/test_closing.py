@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import penstock as ps
+from penstock.engine import aside
 from penstock.engine.endings import endings, inside
 from penstock.engine.run import Run
 from penstock.memory.rowlog import RowLog
@@ -101,10 +102,8 @@ def test_given_a_function_at_work_in_one_thread_when_another_closes_then_it_is_t
     it._run.scratch()
     consumer = Consumer(it)
     assert entered.wait(30)
-    began = monotonic()
     it.close()
     it.close()
-    assert monotonic() - began < 4
     assert not it._run._apart
     assert not it._run._scratch._file.closed
     release.set()
@@ -114,7 +113,10 @@ def test_given_a_function_at_work_in_one_thread_when_another_closes_then_it_is_t
 
 
 @pytest.mark.parametrize("ahead", [False, True])
-def test_when_a_function_closes_its_own_run_then_the_run_ends_as_soon_as_it_returns(ahead: bool) -> None:
+def test_when_a_function_closes_its_own_run_then_the_run_ends_as_soon_as_it_returns(
+    ahead: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(aside, "GRACE", 60)
     apart: list[bool] = []
 
     def closes(x: Any) -> Any:
@@ -129,7 +131,7 @@ def test_when_a_function_closes_its_own_run_then_the_run_ends_as_soon_as_it_retu
     with pytest.raises(ps.errors.ClosedError):
         for _ in it:
             pass
-    assert monotonic() - began < 0.7
+    assert monotonic() - began < 60, "nobody waits for a thread that waits for it"
     assert ahead or apart == [False]
     wait_for(lambda: is_gone(it._run))
 

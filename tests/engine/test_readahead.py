@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -266,15 +265,14 @@ def test_given_a_server_that_hangs_when_it_is_closed_then_the_reader_learns_it_a
     reader.start()
     for _ in range(2):
         assert server.hanging.acquire(timeout=20)
-    began = monotonic()
     if how == "close":
         file.close()
         assert threads_of_read_ahead() == []
     else:
         for end in list(place.ends):
             end()
-    reader.join(10)
-    assert monotonic() - began < 5  # the server itself would keep them for longer
+    reader.join(20)
+    assert not reader.is_alive()  # the server itself would keep it for longer
     assert isinstance(raised[0], ps.errors.StoreError)
     file.close()
     assert place.ledger.held == 0

@@ -88,10 +88,9 @@ def test_given_a_server_that_hangs_when_the_run_is_closed_then_it_ends_within_a_
     consumer = threading.Thread(target=consume)
     consumer.start()
     assert server.hanging.acquire(timeout=20)
-    began = monotonic()
     it.close()
     consumer.join(20)
-    assert monotonic() - began < 5  # generous; the server itself would be waited for much longer
+    assert not consumer.is_alive()  # the server itself would be waited for much longer
     assert raised == [ps.errors.ClosedError]
     assert threads() == []
     wait_for(lambda: is_given_back(it))
