@@ -9,7 +9,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -34,15 +34,22 @@ class Nodes:
     def __init__(self) -> None:
         head = {**NODE, "include_dashboard": False, "_system_config": QUICK}
         self.cluster = Cluster(initialize_head=True, head_node_args=head)
-        self.others = [self.cluster.add_node(**NODE) for _ in range(2)]
+        self.others = [self._another() for _ in range(2)]
         ray.init(address=self.cluster.address, log_to_driver=False, logging_level=logging.CRITICAL)
+
+    def _another(self) -> Any:
+        """One more node. Ray gives each half a minute, which a busy machine may not have."""
+        for _ in range(3):
+            with suppress(Exception):
+                return self.cluster.add_node(**NODE)
+        return self.cluster.add_node(**NODE)
 
     @contextmanager
     def one_dies(self) -> Iterator[Callable[[], None]]:
         """What kills a node; there are three again in the end."""
         node = self.others.pop()
         yield lambda: self.cluster.remove_node(node, allow_graceful=False)
-        self.others.append(self.cluster.add_node(**NODE))
+        self.others.append(self._another())
 
     def close(self) -> None:
         ray.shutdown()

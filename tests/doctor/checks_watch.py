@@ -98,6 +98,8 @@ def test_leaks(no_leak):
 def test_is_clean(no_leak):
     for step in range(250):
         time.sleep(0.004)
+def test_is_short(no_leak):
+    pass
 """
 
 
@@ -118,7 +120,8 @@ def test_given_the_fixture_then_a_test_that_leaks_fails_and_says_where(tmp_path:
         "test_it.py",
     ]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, env=os.environ, timeout=240)
-    assert "2 passed, 1 error" in done.stdout, done.stdout
+    assert "3 passed, 1 warning, 1 error" in done.stdout, done.stdout
+    assert "no_leak could not tell: " in done.stdout
     assert "test_it.py:6: kept.append(bytearray(30_000))" in done.stdout
 
 

@@ -458,3 +458,19 @@ print(Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split
 def test_when_the_server_ends_then_it_leaves_nobody_to_be_reaped() -> None:
     done = subprocess.run([sys.executable, "-c", REAPS], capture_output=True, text=True, timeout=300)
     assert done.stdout == "[]\n", done.stderr
+
+
+def says(x: Any) -> Any:
+    print("element", int(x), "is here")
+    return x
+
+
+def test_given_prints_then_lines_of_several_workers_come_whole() -> None:
+    code = (
+        f"import sys; sys.path.insert(0, {str(Path(__file__).parents[1])!r})\n"
+        "import penstock as ps\nfrom engine.test_processes import says\n"
+        "list(ps.Dataset.range(200).map(says, num_parallel_calls=2, executor='processes'))"
+    )
+    env = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, check=True)
+    assert sorted(done.stdout.splitlines()) == sorted(f"element {x} is here" for x in range(200))

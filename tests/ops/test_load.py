@@ -272,3 +272,12 @@ def mapped(folder: str) -> int:
     """How many mappings of files in a folder the process has."""
     lines = Path("/proc/self/maps").read_text().splitlines()
     return sum(folder in line for line in lines)
+
+
+def test_given_files_of_write_tfrecord_then_the_error_says_what_reads_them(tmp_path: Path) -> None:
+    ps.Dataset.range(5).map(lambda x: {"x": x}).write_tfrecord(tmp_path, shards=1)
+    with pytest.raises(ps.errors.StoreError, match=r"ps\.TFRecordDataset") as caught:
+        ps.Dataset.load(tmp_path)
+    names = [str(name) for name in ps.Dataset.list_files(f"{tmp_path}/*.tfrecord*")]
+    assert f'list_files("{tmp_path}/*.tfrecord*")' in str(caught.value)
+    assert len(list(ps.TFRecordDataset(names))) == 5

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,8 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def no_leak() -> Iterator[Watch]:
-    """Watch the test; it fails if something in it grows without end."""
+    """Watch the test; it fails if something in it grows without end, and warns where that cannot be told."""
+    from penstock.doctor.findings import UNCLEAR
     from penstock.doctor.text import show
     from penstock.doctor.watch import Watch
 
@@ -22,3 +24,5 @@ def no_leak() -> Iterator[Watch]:
         yield watch
     if watch.leaks:
         pytest.fail(show(watch.diagnosis), pytrace=False)
+    if watch.diagnosis.status == UNCLEAR:
+        warnings.warn(pytest.PytestWarning(f"no_leak could not tell: {watch.diagnosis.reason}"), stacklevel=1)

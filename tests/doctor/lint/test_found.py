@@ -187,6 +187,14 @@ CASES = {
             print(x)
         """,
     ),
+    "an endless loop over tensors": (
+        "PSK013",
+        """
+        import penstock as ps
+        for x in ps.Dataset.range(9).repeat().batch(3).as_torch(device="cpu"):
+            print(x)
+        """,
+    ),
     "endless validation": (
         "PSK013",
         """

@@ -499,6 +499,15 @@ CASES = {
                 gan.compile(optimizer="adam")
                 gan.fit(x)
         """,
+    "an iterator that is read to its end": """
+        import penstock as ps
+        it = iter(ps.Dataset.range(4))
+        while True:
+            try:
+                print(next(it))
+            except StopIteration:
+                break
+        """,
     "a random batch to look at": """
         import tensorflow as tf
         ds = tf.data.Dataset.range(99).batch(9)

@@ -10,18 +10,15 @@ from penstock.doctor.lint.module import COMPREHENSIONS, word
 
 FITS = {"fit": "steps_per_epoch", "evaluate": "steps", "predict": "steps", "fit_generator": "steps_per_epoch"}
 PASSES = frozenset(["builtins.enumerate", "tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.notebook.tqdm"])
+VIEWS = frozenset(["as_numpy_iterator", "as_torch", "as_jax", "as_tensorflow", "iterate"])
+"""Methods of a dataset that give its elements one after another."""
 
 
 def looped(facts: Facts, node: ast.expr) -> ast.expr:
     """What is really iterated over in `enumerate(x)` or `tqdm(x)`."""
     while isinstance(node, ast.Call) and facts.called(node) in PASSES and node.args:
         node = node.args[0]
-    if (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr == "as_numpy_iterator"
-        and not node.args
-    ):
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in VIEWS:
         return node.func.value
     return node
 

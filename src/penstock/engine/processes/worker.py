@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import io
 import math
 import os
 import pickle
@@ -43,6 +44,8 @@ def work(link: socket.socket) -> None:
     np.random.seed()
     random.seed()
     function.in_worker = True
+    if isinstance(sys.stdout, io.TextIOWrapper):  # lines of several workers come whole
+        sys.stdout.reconfigure(line_buffering=True, write_through=False)
     worker = _Worker(link)
     try:
         while True:

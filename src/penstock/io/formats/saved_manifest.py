@@ -111,6 +111,12 @@ def load_manifest(folder: Path) -> SavedManifest | None:
         raise StoreError.of(error, str(path)) from error
     try:
         said = json.loads(data)
+        if str(said["format"]).endswith("tfrecord"):
+            raise StoreError(
+                f"{folder}: expected a saved dataset, found the files of write_tfrecord. Read them with "
+                f'ps.TFRecordDataset: ps.Dataset.list_files("{folder}/*.tfrecord*") gives their names.',
+                file=str(path),
+            )
         if said["format"] != FORMAT or said["version"] != VERSION:
             raise ValueError(f"it is a {said['format']!r} of version {said['version']!r}")
         if zlib.crc32(json.dumps(said["saved"], indent=1).encode()) != said["crc32"]:

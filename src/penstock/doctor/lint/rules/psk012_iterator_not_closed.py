@@ -45,7 +45,20 @@ def _only_next(facts: Facts, name: str) -> bool:
     if any(isinstance(node.ctx, ast.Del) for node in used) or not loads:
         return False
     parents = [facts.parents[node] for node in loads]
+    if any(_to_the_end(facts, one) for one in parents):
+        return False
     return all(isinstance(one, ast.Call) and facts.called(one) == "builtins.next" for one in parents)
+
+
+def _to_the_end(facts: Facts, node: ast.AST) -> bool:
+    """Whether it stands where the end of an iterator is expected."""
+    while (above := facts.parents.get(node)) is not None:
+        if isinstance(above, ast.Try) and node in above.body:
+            names = {ast.unparse(one.type) for one in above.handlers if one.type is not None}
+            if "StopIteration" in names:
+                return True
+        node = above
+    return False
 
 
 def _kept(owner: ast.ClassDef, target: ast.Attribute) -> bool:
