@@ -11,7 +11,7 @@ from benchmarks.declare import MODULES, Peer, Work
 from benchmarks.measure import Seen
 from benchmarks.memory.pipeline import Pipeline
 
-ROUNDS = {"penstock": 2, "tf.data": 2, "torch": 2, "grain": 1, "no library": 1}
+ROUNDS = {"penstock": 2, "tf.data": 2, "torch": 2, "grain": 1, "no library": 2}
 TUNED_ROUNDS = 2
 SLOW_PASS = 3.0
 RESULTS = Path(__file__).parent / "RESULTS.md"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -218,7 +219,10 @@ def test_given_a_function_that_waits_then_its_calls_wait_at_the_same_time() -> N
     assert met.is_set()
 
 
-def test_when_one_call_waits_long_then_the_others_go_on_to_as_many_rows_again() -> None:
+def test_when_one_call_waits_long_then_the_others_go_on_to_as_many_rows_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(parallel, "WORTH", 0.0)
     began: set[int] = set()
     enough = threading.Event()
     in_time: list[bool] = []
@@ -237,3 +241,15 @@ def test_when_one_call_waits_long_then_the_others_go_on_to_as_many_rows_again() 
     with ds.with_options(ps.Options(block_rows=1)).iterate() as it:
         assert [int(x) for x in it] == list(range(60))
     assert in_time == [True]
+
+
+def test_given_a_batch_that_is_half_of_the_budget_then_many_calls_leave_it_room() -> None:
+    def wide(x: Any) -> Any:
+        time.sleep(0.001 * (int(x) % 5))
+        return np.full(2 << 20, int(x) & 127, np.uint8)
+
+    ds = ps.Dataset.range(150).map(wide, num_parallel_calls=32, executor="threads").batch(64)
+    for _ in range(4):
+        with ds.iterate(memory="256MiB") as it:
+            assert sum(len(batch) for batch in it) == 150
+            assert it._run.ledger.peak <= it._run.ledger.budget

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import sys
 from importlib import import_module
@@ -177,3 +178,11 @@ def test_given_a_small_image_or_kernels_that_are_not_there_then_the_library_deco
     assert window_of(contents, (1, 1, 5, 5)) is not None
     monkeypatch.delitem(sys.modules, jpeg_window._KERNELS)
     assert window_of(contents, (1, 1, 5, 5)) is None
+
+
+def test_given_a_child_that_is_forked_while_tables_are_looked_up_then_it_need_not_wait() -> None:
+    with jpeg_window._built._lock:
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if jpeg_window._built._lock.acquire(timeout=20) else 1)
+        assert os.waitpid(child, 0)[1] == 0

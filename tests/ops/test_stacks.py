@@ -9,6 +9,7 @@ import pytest
 
 import penstock as ps
 from contract.op_contract import same
+from penstock.graph.track import Pace
 from penstock.memory.buffers import Lease, owner_of
 from penstock.ops.parts.assembly import Assembly
 from penstock.ops.parts.stacks import Stacks
@@ -97,11 +98,20 @@ def test_given_a_row_that_failed_then_no_stacks_are_begun_for_rows_that_will_not
         return new(self, size, shape, dtype)
 
     monkeypatch.setattr(Stacks, "_new", watched)
-    words = [b"a" if i == BATCH + 5 else b"ab" for i in range(ROWS)]
-    ds = ps.Dataset.from_tensor_slices((words, pixels()))
+    monkeypatch.setattr(Pace, "due", True)  # a state is where the run stands, and not before
+    bad = range(BATCH + 5, 2 * BATCH + 5)  # as many as one batch, so that a state is taken between two
+    rows = 8 * BATCH
+    words = [b"a" if i in bad else b"ab" for i in range(rows)]
+    ds = ps.Dataset.from_tensor_slices((words, pixels(rows)))
     ds = ds.map(lambda w, x: (ps.io.decode_raw(w, np.int16), x * np.float32(2))).batch(BATCH)
     with ds.on_error("skip").iterate(memory=MEMORY) as it:
-        assert sum(len(batch[1]) for batch in it) == ROWS - 1
+        got = [next(it)[1] for _ in range(5)]
+        state = it.state()
+        got += [batch[1] for batch in it]
+    assert sum(map(len, got)) == rows - BATCH
+    assert len(begun) == 2
+    with ds.on_error("skip").iterate(memory=MEMORY, state=state) as it:
+        assert sum(len(batch[1]) for batch in it) == rows - 6 * BATCH
     assert len(begun) == 2
 
 
@@ -122,7 +132,10 @@ def test_given_a_row_that_failed_then_no_stacks_are_begun_for_rows_that_will_not
 def test_rows_that_are_made_at_once_are_of_one_stack_or_of_whole_ones(
     place: int, most: int, rows: int
 ) -> None:
-    assert Stacks(32, cast(Any, None)).rows_at(place, most) == rows
+    stacks = Stacks(32, cast(Any, None))
+    assert stacks.rows_at(place, most) == rows
+    stacks.shift()
+    assert stacks.rows_at(place, most) == most
 
 
 def test_given_a_state_then_the_rest_is_the_same() -> None:

@@ -248,16 +248,21 @@ class Executor:
             return
         if self._asked:
             self._function.calls = self._workers
-        room = self._context.ledger.budget // (ROOM * self._cores * self._context.block_bytes)
-        self._function.larger = max(1, min(self._cores // CORES, LARGER, room))
+        self._function.larger = self._larger
         self._say(PROCESSES, why)
+
+    def _larger(self) -> int:
+        """How many times as large as others blocks for worker processes are."""
+        if self._workers is None:
+            return 1
+        room = self._context.ledger.shared.share // (ROOM * self._cores * self._context.block_bytes)
+        return max(1, min(self._cores // CORES, LARGER, room))
 
     def _do_without(self, error: PenstockError) -> None:
         """Go on with threads, as nobody asked for worker processes."""
         if self._asked:
             raise error
         self._left, self._workers = self._workers or self._left, None
-        self._function.larger = 1
         self._say(THREADS, f"worker processes could not be used: {error}")
 
     def _say(self, who: str, why: str) -> None:

@@ -92,6 +92,8 @@ class Parallel(Running):
         self._asides: list[Aside] = []
         self._portions = Portions(self._cores, context.node.op.cardinality)
         self._given = 0  # rows that were handed on
+        self._pulls = 0
+        self._row_bytes = 0  # of the results
         self._spare = 0  # worker processes more than cores
         self._largest = 0
         self._helpers = 1 << 30  # so many of the threads may work, those of the lowest numbers
@@ -134,8 +136,8 @@ class Parallel(Running):
     def _places(self) -> int:
         """How many blocks may be in line when another one is taken in.
 
-        Threads that wait for a file, a server or a worker process go on with the next one while what is done
-        waits for its turn.
+        Threads that call row by row, and may wait for a file, a server or a worker process, go on with the
+        next one while what is done waits for its turn.
         """
         return 2 * self._threads if self._elsewhere or not self._op.fills_cores else self._calls
 
@@ -145,6 +147,7 @@ class Parallel(Running):
                 "An iteration was asked for an element in a process that was forked while it ran: its "
                 "threads and workers are those of the other. Start another one there: ds.iterate()."
             )
+        self._pulls += 1
         self._portions.asked = max(rows, self._portions.asked)
         began = perf_counter()
         block = self._pull(rows)
@@ -305,10 +308,18 @@ class Parallel(Running):
         """A place in the line, with room in the budget for what is made there; who is first needs none."""
         if not self._line:
             return _Work(0)
-        if self._context.ledger.claim(self._context.account, self._largest):
+        if self._left_for_others and self._context.ledger.claim(self._context.account, self._largest):
             return _Work(self._largest)
         self._context.note("works on fewer blocks at once, to stay in the budget")
         return None
+
+    @property
+    def _left_for_others(self) -> bool:
+        """Whether there is room for what the op below stacks; once it has rows it says so itself."""
+        if self._pulls > 1 or self._context.stacks == 1:
+            return True
+        wanted = self._largest + self._context.stacks * self._row_bytes
+        return self._context.ledger.room(self._context.account) >= wanted
 
     def _work_on(self, work: _Work) -> float:
         """Take rows in, let the next one do so, and do the task; how long it took to get the rows."""
@@ -347,7 +358,7 @@ class Parallel(Running):
             seconds = self._executor.row_seconds or self._row_seconds
             if not seconds or not self._side_by_side:
                 return 1
-            return self._portions.elsewhere(seconds, self._op.function.larger)
+            return self._portions.elsewhere(seconds, self._op.function.larger())
         if self._executor is not None and not self._row_seconds:
             return 1
         return self._portions.here(self._row_seconds)
@@ -379,8 +390,10 @@ class Parallel(Running):
     def _finish(
         self, work: _Work, made: list[Block | BaseException], rest: Task | None, taken: int = 0
     ) -> None:
-        given = sum(block.nbytes for block in made if isinstance(block, Block))
+        blocks = [block for block in made if isinstance(block, Block)]
+        given = sum(block.nbytes for block in blocks)
         with self._changed:
+            self._row_bytes = max(self._row_bytes, given // max(1, sum(block.rows for block in blocks)))
             self._largest = max(self._largest, given + taken + BETWEEN * max(given, taken))
             # The C library keeps for each thread what it frees, a few times what it made at once.
             self._helpers = min(self._helpers, self._context.ledger.budget // (2 * BETWEEN * max(given, 1)))

@@ -60,8 +60,8 @@ class RowFunction:
         """What allocates for so many rows from a place of the stream on, in calls over the block."""
         self.calls: Calls | None = None
         """What decides where the calls are made, if that is not here; the engine may put something here."""
-        self.larger = 1
-        """So many times as large as blocks are otherwise they are for whoever makes the calls."""
+        self.larger: Callable[[], int] = lambda: 1
+        """How many times as large as others blocks are for whoever makes the calls."""
         self.learned = Learned() if learned is None else learned
         self._kinds: dict[Hashable, _Kind] = {}
         verdicts = [purity(function.function) for function in functions]

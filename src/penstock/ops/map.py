@@ -250,7 +250,7 @@ class RunningMap(Divisible):
                 self._error = made
 
     def divide(self, rows: int) -> Task | None:
-        room = self._context.block_bytes * self._rows.larger
+        room = self._context.block_bytes * self._rows.larger()
         most = self._rows.most(room)
         if most is not None:
             rows = self._stacks.rows_at(self._seen, min(rows, most))
@@ -281,11 +281,14 @@ class RunningMap(Divisible):
         return self._rows
 
     def state(self) -> Any:
-        return {"input": self._upstream.state(), "seen": self._seen}
+        state = {"input": self._upstream.state(), "seen": self._seen}
+        return {**state, "shifted": True} if self._stacks.shifted else state
 
     def restore(self, state: Any) -> None:
         self._upstream.restore(state["input"])
         self._seen = state["seen"]
+        if state.get("shifted"):
+            self._stacks.shift()
 
     def close(self) -> None:
         self._rest = None

@@ -5,6 +5,7 @@ The bits are those of the library, which takes all others: whatever is unusual, 
 
 from __future__ import annotations
 
+import os
 import platform
 import sys
 import threading
@@ -150,13 +151,19 @@ class _Built:
             if self._misses > FEW + self._hits // OFTEN:
                 return None
             self._misses += 1
-            if len(self._known) >= KEPT:
+        made = _tables_of(*key)  # by two threads at worst: then the first is kept
+        with self._lock:
+            if key not in self._known and len(self._known) >= KEPT:
                 del self._known[next(iter(self._known))]
-            made = self._known[key] = _tables_of(*key)
-            return made
+            return self._known.setdefault(key, made)
+
+    def forked(self) -> None:
+        """In a child: nobody has the lock that somebody may have had in its parent."""
+        self._lock = threading.Lock()
 
 
 _built = _Built()
+os.register_at_fork(after_in_child=_built.forked)
 
 
 def _tables_of(frame: bytes, head: bytes, tables: bytes) -> Tables | None:

@@ -31,11 +31,15 @@ class Stacks:
         self._context = context
         self._begun: dict[Any, list[Any]] = {}  # the array of a stack, and how many of its rows have a place
         self._serves = size > 1
+        self.shifted = False
+        """Whether a row was left out, so that those after it come to other places of their stacks."""
         self._missed = 0
         self._lock = threading.Lock()  # rows are made on several threads
 
     def rows_at(self, place: int, most: int) -> int:
         """How many rows to make at once from that place on, at most so many: of one stack, or whole ones."""
+        if self.shifted:
+            return most
         if most < self._size:
             return min(most, self._size - place % self._size)
         return most - (place + most) % self._size
@@ -60,6 +64,8 @@ class Stacks:
         if size <= self._context.block_bytes or first + count > self._size:
             return None
         with self._lock:
+            if not self._serves:
+                return None
             key = number, shape[1:], dtype
             if key not in self._begun:
                 stack = self._new(size, (self._size, *shape[1:]), dtype)
@@ -97,13 +103,14 @@ class Stacks:
 
     def end(self) -> None:
         """Give nothing a place any more."""
-        self._serves = False
+        with self._lock:
+            self._serves = False
         self.close()
 
     def shift(self) -> None:
-        """A row is left out: those after it come to other places of their stacks."""
+        """A row is left out."""
+        self.shifted = True
         self.end()
-        self._size = 1
 
     def close(self) -> None:
         """Forget the stacks that are not complete."""
