@@ -18,6 +18,9 @@ from penstock.errors import ClosedError, ElementError
 from penstock.report.report import Report
 
 
+GO_ON = "To go on without such elements: ds.ignore_errors(), or ds.on_error('skip')."
+
+
 class Iterator(Checkpointed, AbstractIterator[Any]):
     """One pass over a dataset: an iterator, and a context manager that ends the run.
 
@@ -56,6 +59,7 @@ class Iterator(Checkpointed, AbstractIterator[Any]):
                 for element in self._rows:
                     return element
                 raise StopIteration
+        failed.add_note(GO_ON)
         # Whoever keeps the error keeps this frame, which must not keep the run alive.
         del self
         try:
