@@ -52,3 +52,20 @@ def test_given_a_small_one_then_it_is_an_object_with_its_attributes() -> None:
         assert chain.labels == ("`REGISTRY`", "['only']", "Part")
     finally:
         REGISTRY.clear()
+
+
+class Logger:
+    """An object of a class with many attributes, and one long list."""
+
+    def __init__(self) -> None:
+        self.handlers: list[Part] = [Part() for _ in range(60)]
+
+
+def test_given_several_large_containers_on_the_way_then_the_largest_is_told() -> None:
+    REGISTRY.update({f"part {i}": Part() for i in range(30)})
+    REGISTRY["logger"] = Logger()  # type: ignore[assignment]
+    try:
+        chain = chain_of(REGISTRY["logger"].handlers[7], Places(__file__))  # type: ignore[attr-defined]
+        assert chain.holder is REGISTRY["logger"].handlers  # type: ignore[attr-defined]
+    finally:
+        REGISTRY.clear()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from penstock.doctor.diagnose import _histories, settle
-from penstock.doctor.findings import Axis, Finding
-from penstock.doctor.paths import NODES
+from penstock.doctor.diagnose import _histories, _names, settle
+from penstock.doctor.findings import Axis, Curve, Finding
+from penstock.doctor.paths import BYTES, MEMBERS, NODES
 from penstock.doctor.places import Place
 from penstock.doctor.remedies import remedies
 from penstock.doctor.verdict import Growth
@@ -132,3 +132,53 @@ def test_given_tensors_that_come_from_one_with_a_longer_and_longer_history_then_
 def test_given_two_of_which_each_is_made_from_itself_then_both_are_told() -> None:
     both = [history(7, itself=True), history(8, itself=True)]
     assert _histories(both) == both
+
+
+def test_given_threads_of_what_has_some_of_its_own_then_what_is_kept_is_told_however_many_each_has() -> None:
+    started = finding("threads", 1, 5.0, line=14, key="process.threads")
+    kept = finding("tf-datasets", 3, 1.0, line=13)
+    assert kinds(settle([started, kept])) == [("tf-datasets", 13)]
+    by_python = finding("threads", 1, 5.0, line=14, key="process.python_threads")
+    assert len(settle([by_python, kept])) == 2
+
+
+def test_given_functions_of_datasets_that_pile_up_then_the_datasets_are_told() -> None:
+    functions = finding("tf-retracing", 2, 1.0, line=9)
+    behind = finding("tf-datasets", 3, 2.0, line=8)
+    assert kinds(settle([functions, behind])) == [("tf-datasets", 8)]
+
+
+def test_given_containers_of_a_library_that_grow_alike_then_the_one_that_the_line_names_is_told() -> None:
+    state = finding("torch-tensors", 3, 2.0, line=28, inside=True, bytes_each=9e3)
+    heads = finding("torch-tensors", 3, 1.0, line=21, inside=True, bytes_each=3e3, named=True)
+    assert kinds(settle([state, heads])) == [("torch-tensors", 21)]
+
+
+def buffer(line: int, xs: tuple[float, ...], **more: object) -> Finding:
+    one = finding("growing-buffer", 3, 2048.0, line, curve=Curve(xs, xs), **more)
+    one.unit = BYTES
+    return one
+
+
+def test_given_a_buffer_under_two_names_then_the_one_that_lasts_is_told() -> None:
+    attribute, local = buffer(15, (1.0, 4.0)), buffer(11, (2.0, 3.0), local=True)
+    assert _names([local, attribute]) == [attribute]
+    together = buffer(11, (1.0, 2.0), local=True)
+    assert len(_names([together, attribute])) == 2
+
+
+def test_given_data_that_become_longer_then_memory_that_grows_with_them_is_no_leak_and_objects_are() -> None:
+    longer = finding("growing-buffer", 3, 64.0, line=4, bytes_each=64.0, anew=True)
+    memory = finding("native-memory", 5, 6000.0, line=9, bytes_each=6000.0)
+    objects = finding("python-objects", 4, 3.0, line=9)
+    assert settle([memory], [longer]) == []
+    assert kinds(settle([objects], [longer])) == [("python-objects", 9)]
+    episode = finding("growing-container", 3, 1.0, line=4, bytes_each=64.0, anew=True)
+    episode.unit = MEMBERS
+    assert settle([objects], [episode]) == []
+
+
+def test_given_objects_of_a_kind_of_their_own_then_they_are_told_and_not_what_they_have() -> None:
+    frames = finding("python-objects", 4, 1.0, line=19, key="type builtins.frame", chain=("a", "b"))
+    errors = finding("kept-exceptions", 4, 0.5, line=21, key="type builtins.OSError", chain=("a", "b", "c"))
+    assert kinds(settle([frames, errors])) == [("kept-exceptions", 21)]

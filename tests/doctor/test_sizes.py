@@ -5,6 +5,7 @@ from __future__ import annotations
 import mmap
 from collections.abc import Callable, Iterator
 from functools import partial
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -121,3 +122,17 @@ def test_given_an_object_whose_last_attribute_is_the_large_one_then_it_counts() 
     small = deep_bytes(run)
     run.state = np.zeros(100_000)  # type: ignore[attr-defined]
     assert deep_bytes(run) >= small + 800_000
+
+
+def test_given_a_table_of_arrow_then_its_bytes_count() -> None:
+    arrow = pytest.importorskip("pyarrow")
+    table = arrow.table({"loss": np.zeros(1000)})
+    assert array_bytes(table) == 8000
+    assert array_bytes(arrow.concat_tables([table, table])) == 16_000
+    assert array_bytes(arrow.Table) is None
+
+
+def test_given_a_module_that_is_kept_then_what_it_has_counts_and_what_it_imports_does_not() -> None:
+    made = ModuleType("made")
+    made.table, made.np = np.zeros(10_000), np  # type: ignore[attr-defined]
+    assert 80_000 <= deep_bytes(made) < 90_000

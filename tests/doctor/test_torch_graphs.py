@@ -7,8 +7,8 @@ from typing import Any
 import torch
 
 from penstock.doctor.places import Places
-from penstock.doctor.signals import Look, Suspect
-from penstock.doctor.signals.torch_graphs import DEEPEST, depth, history_of, longest
+from penstock.doctor.signals import Look, Suspect, history_of
+from penstock.doctor.signals.torch_graphs import DEEPEST, depth, is_continued, longest, moment
 
 
 def added(start: Any, times: int) -> Any:
@@ -71,3 +71,27 @@ def test_given_a_tensor_then_the_length_of_its_history_is_known_where_it_has_one
     assert history_of(leaf) is None
     assert history_of(added(leaf, 3).detach()) is None
     assert history_of([leaf]) is None
+
+
+def test_given_a_history_that_goes_on_from_one_of_a_moment_before_then_that_is_known() -> None:
+    leaf = torch.ones(1, requires_grad=True)
+    total = added(leaf, 3)
+    seen = []
+    for _ in range(3):
+        moment()
+        total = total + leaf
+        part = total * 2
+        assert history_of(total) is not None and history_of(part) is not None
+        seen.append((is_continued(total), is_continued(part)))
+    assert seen == [(False, False), (True, True), (True, True)]
+
+
+def test_given_a_longer_history_that_is_made_anew_at_each_moment_then_it_does_not_go_on() -> None:
+    leaf = torch.ones(1, requires_grad=True)
+    for length in (3, 5, 7):
+        moment()
+        hidden = added(leaf, length)
+        loss = hidden * 2
+        assert history_of(hidden) == length + 1 and history_of(loss) == length + 2
+        assert is_continued(hidden) is False and is_continued(loss) is False
+    assert is_continued(leaf) is None

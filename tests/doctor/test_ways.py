@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import ChainMap
+from contextvars import ContextVar
 from types import FrameType, SimpleNamespace
 from typing import Any
 
@@ -85,6 +86,13 @@ def test_given_a_gradient_with_a_history_then_it_is_met_and_read_anew() -> None:
     assert key.startswith("history ")
     assert before is not None and after is not None and after > before
     weight.grad = None  # it and its history refer to each other
+
+
+def test_given_a_context_variable_then_what_it_has_now_is_read() -> None:
+    trace: ContextVar[tuple[int, ...]] = ContextVar("trace", default=(1,))
+    read = way_to(below(local("trace", trace), ".get()"))
+    trace.set((1, 2))
+    assert read(sys._getframe()) == (1, 2)
 
 
 def inner(read: Any) -> object:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import json
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
+from contextvars import ContextVar
 from functools import partial
 from types import ModuleType, SimpleNamespace
 
@@ -13,7 +14,7 @@ import pytest
 
 from penstock.doctor.places import Places
 from penstock.doctor.sizes import deep_bytes, length_of
-from penstock.doctor.walk import World
+from penstock.doctor.walk import MODULES, World
 
 
 class Lazy(ModuleType):
@@ -81,3 +82,40 @@ def test_given_a_call_that_is_bound_again_and_again_then_it_is_merged_as_if_nobo
     assert [label for label, _ in here.members(first)] == [".func", ".args", ".keywords"]
     assert length_of(first) is None and deep_bytes(first) > 0
     assert partial(first, 2).args == (1, 2)
+
+
+def test_given_a_context_variable_then_what_it_has_is_met() -> None:
+    trace: ContextVar[tuple[str, ...]] = ContextVar("trace")
+    assert dict(world().members(trace)) == {".get()": None}
+    trace.set(("a", "b"))
+    assert dict(world().members(trace)) == {".get()": ("a", "b")}
+
+
+def test_given_a_list_in_a_defaultdict_then_it_is_not_inside_of_a_librarys_object() -> None:
+    values: defaultdict[str, list[str]] = defaultdict(list, loss=["of a defaultdict"])
+    queue = SimpleNamespace(items=["of a namespace"])
+    met = {
+        node.path(): node.foreign
+        for node in world().walk(10**6)
+        if node.thing is values["loss"] or node.thing is queue.items
+    }
+    assert met == {"values['loss']": 0, "queue.items": 1}
+
+
+def test_given_a_script_that_makes_modules_then_python_has_them_and_some_are_looked_into(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for number in range(MODULES + 50):
+        made = ModuleType(f"made_{number}")
+        made.__file__ = __file__
+        monkeypatch.setitem(sys.modules, made.__name__, made)
+    here = world()
+    assert len(here.user_modules()) <= MODULES + 1
+    assert [node.path() for node in here.walk(10) if node.thing is sys.modules] == ["sys.modules"]
+
+
+def test_given_a_counter_of_many_then_no_more_of_it_is_looked_at_than_of_a_dict() -> None:
+    many = {(number,): [number] for number in range(1000)}
+    assert len(list(world().members(many))) < 50
+    assert len(list(world().members(defaultdict(list, many)))) < 50
+    assert len(list(world().members(Counter(range(1000))))) < 50

@@ -63,7 +63,7 @@ def _of_path(watching: Watching, one: Candidate, found: Described, finding: Find
     finding.bytes_each = one.growth.slope * found.each
     large = found.each >= LARGE and not found.made_up and found.member not in MAPPED
     finding.exact = found.unit == BYTES or found.member in EXACT or large
-    finding.inside = found.inside
+    finding.inside, finding.local = found.inside, bool(found.scope)
     files = found.files or (found.file,)
     if found.met and not found.file:  # a library's: by its last name, in whatever file of the user's
         modules = [module for _, module in watching.paths.world.user_modules()]
@@ -79,6 +79,10 @@ def _of_path(watching: Watching, one: Candidate, found: Described, finding: Find
         finding.place = likely(watching.evidence.lines("memory.heap")) or finding.bound
     if found.made_line:
         finding.place = Place(found.file, found.made_line)
+    finding.named = finding.place is not None and any(
+        finding.place in growing_lines(places, finding.place.file, name_in((label,)))
+        for label in found.labels
+    )
     whose = ("self",) if found.met and found.labels[0].isidentifier() else found.labels[:1]
     finding.name, finding.type = spelled("".join(whose + found.labels[1:])) or name, found.type
     if found.unit == NODES and finding.place is not None:

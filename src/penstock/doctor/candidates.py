@@ -10,6 +10,7 @@ from penstock.doctor.findings import Axis, Curve
 from penstock.doctor.paths import BYTES, MEMBERS, NODES, PLAIN, Described
 from penstock.doctor.probes import LEAST_PLAIN, is_plain
 from penstock.doctor.signals import Signal, loaded
+from penstock.doctor.source import name_in, remade_lines
 from penstock.doctor.verdict import Growth, judge, quarters, theil_sen
 from penstock.doctor.watching import Watching
 from penstock.memory.sizes import show_bytes
@@ -111,7 +112,8 @@ def _path(watching: Watching, stretches: list[tuple[str, range]], key: str) -> I
     found = grows(watching, stretches, key, LEAST[unit])
     if found is None:
         return
-    one = Candidate(key, described.kind, unit, 3, *found, described=described, bounded=described.bounded)
+    bound = described.bounded or _anew(watching, described)
+    one = Candidate(key, described.kind, unit, 3, *found, described=described, bounded=bound)
     least = SMALL / 2 if described.made_up else SMALL
     if not one.bounded and described.kind in PLAIN and not _matters(one, described.each, least):
         one.minor = (
@@ -119,6 +121,15 @@ def _path(watching: Watching, stretches: list[tuple[str, range]], key: str) -> I
             "too little to matter."
         )
     yield one
+
+
+def _anew(watching: Watching, described: Described) -> bool:
+    """Whether it is made anew each time: the data become longer, or episodes last longer."""
+    if not described.beginning.anew:
+        return False
+    names = {name_in((label,)) for label in described.labels}
+    remade = (remade_lines(watching.places, file, name) for file in described.files for name in names)
+    return described.unit == NODES or not any(remade)
 
 
 def _used(watching: Watching, signal: Signal, found: Grown) -> Grown | None:

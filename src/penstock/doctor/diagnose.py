@@ -8,7 +8,7 @@ from penstock.doctor.accuse import NEED_A_LINE, accuse
 from penstock.doctor.axis import axis_of
 from penstock.doctor.candidates import BLOCK, Candidate, candidates
 from penstock.doctor.findings import CLEAN, LEAK, UNCLEAR, Curve, Diagnosis, Finding
-from penstock.doctor.paths import NODES, PLAIN
+from penstock.doctor.paths import BYTES, MEMBERS, NODES, PLAIN
 from penstock.doctor.probes import rising
 from penstock.doctor.remedies import remedies
 from penstock.doctor.verdict import judge
@@ -20,12 +20,19 @@ EXPLAINED = 0.35
 """A finding that explains this part of the bytes that grow explains them all: sizes are estimates."""
 DEEPEST = 99
 """Of objects of which nobody knows who keeps them."""
+EQUAL = 0.05
+DERIVED = 100.0
+"""What is computed from longer data may be so many times larger than they are."""
 MANY = 10.0
 """So many objects may be inside of one member of a container."""
 FIRST = ("shared-memory", "threads", "child-processes", "keras-models")
 """Each of these opens descriptors too, or registers functions, and says more."""
 SAME = {("keras-models", "tf-retracing")}
 """A model that is trained has functions of its own."""
+THREADED = ("tf-datasets", "penstock-runs")
+"""What has some threads of its own."""
+INSIDE = {("tf-retracing", "tf-datasets")}
+"""A dataset has functions of its own."""
 APART = {"jax-arrays", "jax-compile"}
 """Two leaks, where two lines make them, though both grow by one a step."""
 CURVES = ("memory.anonymous", "memory.heap", "memory.heap_free", "memory.files")
@@ -61,7 +68,11 @@ def diagnose(watching: Watching) -> Diagnosis:
         if not one.minor and not one.bounded and not one.faint and not (minor and one.vague)
     ]
     bounded = [accuse(watching, one) for one in found if one.bounded]
-    said.findings = settle(_with_line(_histories(_lent(findings))), bounded)
+    for one, candidate in zip(bounded, (one for one in found if one.bounded), strict=True):
+        one.anew = candidate.described is not None and not candidate.described.bounded
+    if any(one.anew and one.unit == NODES for one in bounded):
+        findings = [one for one in findings if one.unit != NODES or one.tier == 3]
+    said.findings = settle(_with_line(_names(_histories(_lent(findings)))), bounded)
     if any(one.tier == 5 for one in said.findings):
         faint = [accuse(watching, one) for one in found if one.faint]
         said.findings = settle([*said.findings, *(one for one in faint if one.place is not None)], bounded)
@@ -112,6 +123,16 @@ def _histories(findings: list[Finding]) -> list[Finding]:
     return [one for one in findings if one.unit != NODES or any(one is other for other in told)]
 
 
+def _names(findings: list[Finding]) -> list[Finding]:
+    """Without a buffer that is another one, under the name of a function: it is met by either name."""
+
+    def is_other(one: Finding, other: Finding) -> bool:
+        alike = one.unit == other.unit == BYTES and abs(one.growth.slope / other.growth.slope - 1) < EQUAL
+        return alike and one.local and not other.local and set(one.curve.xs).isdisjoint(other.curve.xs)
+
+    return [one for one in findings if not any(is_other(one, other) for other in findings)]
+
+
 def _with_line(findings: list[Finding]) -> list[Finding]:
     """Without those that have no line where another of the same kind has one."""
     placed = {one.kind for one in findings if one.place is not None}
@@ -136,29 +157,37 @@ def settle(findings: list[Finding], bounded: Sequence[Finding] = ()) -> list[Fin
 def _fills(one: Finding, bounded: Sequence[Finding]) -> bool:
     """Whether what grows is inside of a container that has a bound."""
     if one.tier == 4:
-        return any(one.growth.slope <= MANY * other.growth.slope for other in bounded)
+        boxes = [other for other in bounded if not other.anew or other.unit == MEMBERS]
+        return any(one.growth.slope <= MANY * other.growth.slope for other in boxes)
     return one.tier == 5 and bool(bounded) and _accounts(bounded, one)
 
 
 def _accounts(others: Sequence[Finding], one: Finding) -> bool:
     """Whether the bytes of others are those that grow."""
-    known = [f.bytes_each for f in others if f.bytes_each is not None and f.axis.name == one.axis.name]
+    known = [
+        f.bytes_each * (DERIVED if f.anew else 1.0)
+        for f in others
+        if f.bytes_each is not None and f.axis.name == one.axis.name
+    ]
     slope = one.growth.slope * (BLOCK if one.key == "python.blocks" else 1.0)
     return sum(known) >= EXPLAINED * slope
 
 
-def _order(one: Finding) -> tuple[int, bool, bool, bool, int, bool, float]:
+def _order(one: Finding) -> tuple[int, bool, bool, bool, bool, int, bool, bool, float]:
     """The most telling first: of memory, the heap and not its pages; of objects, what has the others."""
     last = one.key == "memory.anonymous" or one.key.startswith("type builtins.")
     depth = len(one.chain) if one.tier == 4 and one.chain else DEEPEST
     guess = one.tier == 4 and not one.itself
-    return one.tier, one.kind not in FIRST, last, one.inside, depth, guess, -(one.bytes_each or 0.0)
+    vague = one.tier == 4 and one.kind == "python-objects"
+    said = (one.inside, depth, guess, not one.named, -(one.bytes_each or 0.0))
+    return one.tier, one.kind not in FIRST, vague, last, *said
 
 
 def _explains(other: Finding, one: Finding, kept: list[Finding]) -> bool:
     keeps = other.tier in (1, 2) and one.tier in (1, 2, 3) and (not one.exact or one.kind == other.kind)
     apart = {one.kind, other.kind} == APART and one.place != other.place
-    if keeps and not apart and _alike(one, other):  # what is kept in a list, and the list
+    own = other.key == "process.threads" and one.kind in THREADED
+    if keeps and not apart and (own or _alike(one, other)):  # what is kept in a list, and the list
         other.chain = other.chain or one.chain
         if one.place is not None and _names_it(one, other):
             other.place = one.place  # the line that keeps them says more than the one that makes them
@@ -187,7 +216,7 @@ def _names_it(one: Finding, other: Finding) -> bool:
     """Whether a container of a library's things is where arrays are kept, or what threads belong to."""
     if one.tier != 3 or one.kind in PLAIN or one.inside:
         return False
-    return other.tier == 1 or one.kind == other.kind
+    return other.tier == 1 or one.kind == other.kind or (other.kind, one.kind) in INSIDE
 
 
 def _curve(watching: Watching, key: str, span: range) -> Curve:

@@ -58,6 +58,12 @@ class Finding:
     """Whether it is inside of a library's object: no line of the user's puts it there by name."""
     itself: bool = False
     """Whether the line was seen to make it, or makes it from what it was before: `total = total + loss`."""
+    local: bool = False
+    """Whether its name is that of a function at work."""
+    anew: bool = False
+    """Whether it is a buffer that is made anew each time, and longer: no leak, but memory grows with it."""
+    named: bool = False
+    """Whether the line adds to it by its name, and not as a part of something else that it does."""
     name: str = ""
     """What the user calls it, where that can be written in code."""
     type: str = ""

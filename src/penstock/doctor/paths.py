@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import _lru_cache_wrapper
 from itertools import islice
 from types import FrameType
 
+from penstock.doctor.anew import Beginning
 from penstock.doctor.book import Book
+from penstock.doctor.inside import inside_of
 from penstock.doctor.members import NEWEST, bytes_each, newest
 from penstock.doctor.places import Places
-from penstock.doctor.signals import kept_kind
-from penstock.doctor.signals.torch_graphs import history_of
+from penstock.doctor.signals import history_of, kept_kind
+from penstock.doctor.signals.torch_graphs import moment
 from penstock.doctor.sizes import array_bytes, bounded, buffer_of, length_of
-from penstock.doctor.walk import Node, World, inside_of
+from penstock.doctor.walk import Node, World
 from penstock.doctor.ways import way_to
 
 MEMBERS, BYTES, NODES = "members", "bytes", "nodes of a graph"
@@ -56,6 +58,7 @@ class Described:
     made_up: bool = False
     """Whether its members are objects of a library's with attributes of their own: no mere numbers."""
     kind: str = "growing-container"
+    beginning: Beginning = field(default_factory=Beginning)
 
 
 class Paths:
@@ -68,6 +71,7 @@ class Paths:
 
     def read(self) -> None:
         """Put the length of everything into the book."""
+        moment()
         for node in self.world.walk():
             key, value = measured(node)
             if value is not None and self.book.follow(key, value):
@@ -79,6 +83,7 @@ class Paths:
             if len(self.described) > 1000:
                 return
             known = self.described[key] = self._new(node)
+        known.beginning.see(node.thing, value, known.unit == NODES)
         if value > 1.5 * known.length:
             known.length = value
             known.each = EACH[known.unit] if known.unit in EACH else bytes_each(node.thing)

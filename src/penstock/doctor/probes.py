@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from time import perf_counter
 from types import CodeType, FrameType, FunctionType
 
@@ -146,7 +147,7 @@ class Evidence:
             kind = kept_kind(thing, "") or "python-objects"
             self.types[f"type {name}"] = Kept(kind, chain.labels, chain.name, chain.file)
             if chain.holder is not None:
-                self.paths.world.keep_an_eye_on(chain.holder, chain.labels[0].strip("`"))
+                self.paths.world.keepers.add(chain.holder, chain.labels[0].strip("`"))
                 self.soon = True
             if chain.name or (chain.labels and not is_plain(name)):
                 break
@@ -188,7 +189,7 @@ class Evidence:
         for signal in signals:
             dear = signal.key == "python.blocks" and lengths
             if signal.quick and (signal.key in suspects or signal.key in ALWAYS) and not dear:
-                found[signal.key] = lambda _, signal=signal: signal.value(look, line=True)  # type: ignore[misc]
+                found[signal.key] = partial(_at_line, signal, look)
         risen = rising(book, signals)
         ranked = sorted(lengths, key=lambda key: (key not in risen, key))
         found.update(self.paths.probes(set(ranked[:MOST])))
@@ -254,6 +255,10 @@ def linked_name(world: World, kind: str) -> Kept | None:
         chain = (f"`{node.path()}`{inside}", found.__name__, found.__name__)
         return Kept(kept_kind(node.thing, "") or "python-objects", chain, name, root.file)
     return None
+
+
+def _at_line(signal: Signal, look: Look, _: FrameType) -> float | None:
+    return signal.value(look, line=True)
 
 
 def _labels(node: Node) -> list[str]:

@@ -24,7 +24,7 @@ BUSIEST = 60
 LARGE = 20
 """A container with so many members may be what keeps them; an object has fewer attributes."""
 Way = tuple[object, tuple[str, ...], object]
-"""An object, the chain from it to the thing, and the large container on it, if there is one."""
+"""An object, the chain from it to the thing, and the largest container on it, if there is a large one."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,8 @@ def _search(thing: object, places: Places) -> Chain:
                     continue
                 if isinstance(one, FrameType) and not places.is_user(one.f_code.co_filename):
                     continue
+                if type(one).__module__.startswith("penstock.doctor."):
+                    continue
                 if isinstance(one, tuple) and any(one is mine for mine in (*level, *following)):
                     continue
                 seen.add(id(one))
@@ -82,8 +84,7 @@ def _search(thing: object, places: Places) -> Chain:
                     fallback = fallback if fallback.labels else Chain((text, *chain), holder=holder)
                     continue
                 label = _label(one, target)
-                large = isinstance(one, LARGER) and len(one) >= LARGE
-                following.append((one, (label, *chain) if label else chain, one if large else holder))
+                following.append((one, (label, *chain) if label else chain, _larger(one, holder)))
             del found
         if fallback.labels:
             return fallback
@@ -101,6 +102,11 @@ def _locals(places: Places) -> dict[int, tuple[str, str, str]]:
         if code.co_name != "<module>":
             found.update((id(v), (k, code.co_name, code.co_filename)) for k, v in names_of(frame).items())
     return found
+
+
+def _larger(one: object, holder: Any) -> object:
+    """The container that has more members."""
+    return one if isinstance(one, LARGER) and len(one) >= max(LARGE, len(holder or ())) else holder
 
 
 def _lasting(end: object, holder: object) -> object:

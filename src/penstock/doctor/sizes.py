@@ -12,7 +12,8 @@ from mmap import mmap
 from types import CodeType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any
 
-from penstock.doctor.walk import TEXT, inside_of
+from penstock.doctor.inside import inside_of
+from penstock.doctor.walk import TEXT
 
 CONTAINERS = (list, dict, set, frozenset, deque, tuple)
 """A tuple too: it is replaced by a longer one."""
@@ -68,7 +69,7 @@ def buffer_of(thing: object) -> int | None:
 
 
 def array_bytes(thing: object) -> int | None:
-    """The bytes of a NumPy array, a tensor, a JAX array or a map; None for anything else."""
+    """The bytes of an array, a tensor, a table or a map; None for anything else."""
     root = type(thing).__module__.partition(".")[0]
     try:
         if root == "mmap":
@@ -86,6 +87,8 @@ def array_bytes(thing: object) -> int | None:
             return _by_shape(thing)
         if root == "pandas":
             return int(thing.memory_usage(index=False).sum())  # type: ignore[attr-defined]
+        if root == "pyarrow":
+            return None if isinstance(thing, type) else int(thing.nbytes)  # type: ignore[attr-defined]
     except Exception:
         return None
     return None
@@ -110,7 +113,7 @@ def _by_shape(thing: Any) -> int | None:
 def deep_bytes(thing: object, depth: int = DEEP, seen: set[int] | None = None) -> int:
     """About how many bytes go when `thing` goes: itself and what it refers to, a few levels down."""
     seen = set() if seen is None else seen
-    if id(thing) in seen or isinstance(thing, type):
+    if id(thing) in seen or isinstance(thing, type) or (depth < DEEP and isinstance(thing, ModuleType)):
         return 0
     seen.add(id(thing))
     owner = owner_of(thing)

@@ -109,13 +109,16 @@ def _bound(node: ast.AST) -> set[str]:
 
 
 def _targets(target: ast.expr) -> Iterator[str]:
-    if isinstance(target, ast.Name):
-        yield target.id
-    elif isinstance(target, ast.Attribute):
-        yield target.attr
+    yield from map(_called, _places(target))
+
+
+def _places(target: ast.expr) -> Iterator[ast.expr]:
+    """The names and attributes that a target binds."""
+    if isinstance(target, ast.Name | ast.Attribute):
+        yield target
     elif isinstance(target, ast.Tuple | ast.List):
         for one in target.elts:
-            yield from _targets(one)
+            yield from _places(one)
 
 
 def growing_lines(places: Places, file: str, name: str) -> list[Place]:
@@ -124,6 +127,18 @@ def growing_lines(places: Places, file: str, name: str) -> list[Place]:
     if tree is None or not name:
         return []
     return sorted({Place(file, line) for line in _growing(tree, name)}, key=lambda place: place.line)
+
+
+def remade_lines(places: Places, file: str, name: str) -> list[Place]:
+    """The lines of a file that bind `name` to what it was before with something more."""
+    tree = places.tree(file)
+    found = {
+        node.lineno
+        for node in (ast.walk(tree) if tree is not None and name else ())
+        if (isinstance(node, ast.AugAssign) and name in _names(node.target))
+        or (isinstance(node, ast.Assign) and any(_from_itself(one, node.value, name) for one in node.targets))
+    }
+    return [Place(file, line) for line in sorted(found)]
 
 
 def _growing(tree: ast.Module, name: str) -> Iterator[int]:
@@ -139,9 +154,18 @@ def _growing(tree: ast.Module, name: str) -> Iterator[int]:
         elif isinstance(node, ast.Assign):
             for target in node.targets:
                 subscript = isinstance(target, ast.Subscript) and name in _names(target.value)
-                again = name in set(_targets(target)) and name in _names(node.value)
-                if subscript or again:
+                if subscript or _from_itself(target, node.value, name):
                     yield node.lineno
+
+
+def _from_itself(target: ast.expr, value: ast.expr, name: str) -> bool:
+    """Whether a name, or an attribute, is bound to what it was before with something more."""
+    kinds = [type(one) for one in _places(target) if _called(one) == name]
+    return any(_called(one) == name and type(one) in kinds for one in ast.walk(value))
+
+
+def _called(node: ast.AST) -> str:
+    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
 
 
 def _names(node: ast.AST) -> set[str]:

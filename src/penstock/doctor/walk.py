@@ -6,9 +6,10 @@ import sys
 import threading
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import _lru_cache_wrapper, lru_cache, partial
-from gc import get_referents, is_tracked
+from functools import _lru_cache_wrapper, partial
+from gc import get_referents
 from itertools import islice
 from types import (
     BuiltinFunctionType,
@@ -23,26 +24,25 @@ from types import (
 from typing import Any, cast
 from weakref import ReferenceType, ref
 
+from penstock.doctor.inside import FEW, of_attributes, of_dict, of_function, of_sequence
+from penstock.doctor.keepers import Keepers, registries
 from penstock.doctor.places import Places, names_of
 
 MOST = 1500
 """How many objects a walk looks at; those close to the user's names come first."""
 MET = 3
 """Of each class of the user's so many objects are looked at though no name leads to them."""
+MODULES = 200
+"""So many modules of the user's are looked at: a script may make thousands."""
 DEEPEST = 9
 FOREIGN = 4
 """So many levels are gone down inside of a library's object."""
-FEW = 40
-"""Of a container with more than so many members, the first and the last few are looked at."""
-ENDS = 3
-ATTRIBUTES = 200
-"""So many attributes of one object are looked at."""
 SCALARS = (int, float, bool, complex, type(None), range, slice, type(Ellipsis), type(NotImplemented))
 CLOSED = frozenset[type]((*SCALARS, ModuleType, CodeType, FrameType, BuiltinFunctionType))
 """What is not looked into."""
+PYTHON = ("builtins", "collections", "_contextvars")
+"""Where Python's own containers come from: what is inside of them is not a library's."""
 TEXT = (str, bytes, bytearray, memoryview)
-TABLES = ("_modules", "_parameters", "_buffers")
-"""Where a module of torch has its attributes."""
 GENERATOR = "builtins.generator"
 REGISTRY = "__warningregistry__"
 """Where Python notes each text that was warned with."""
@@ -98,11 +98,12 @@ class World:
         self._met: dict[str, list[ReferenceType[object]]] = {}
         """Some objects of each class of the user's: a library may be all that refers to them."""
         self._generators = 0
-        self._keepers: dict[int, tuple[object, str]] = {}
-        """Containers of a library's that were found to keep what grows, and what they are called."""
+        self.keepers = Keepers()
 
     def roots(self) -> Iterator[Node]:
-        """The names in the user's modules and in the functions at work, in every thread."""
+        """The registries of Python, the names in the user's modules and in the functions at work."""
+        for thing, label in registries():
+            yield Node(thing, hash(label), None, label, 0, FOREIGN, met=True)
         for name, module in self.user_modules():
             at = getattr(module, "__file__", None) or _first_file(vars(module))
             for label, value in list(vars(module).items()):
@@ -174,22 +175,19 @@ class World:
                 elif thing is not None:
                     label = name.rpartition(".")[2]
                     yield Node(thing, hash((name, number)), None, label, 0, 0, "", file, met=True)
-        for thing, label in self._keepers.values():
+        for thing, label in self.keepers:
             yield Node(thing, hash((label, id(thing))), None, label, 0, FOREIGN, met=True)
-
-    def keep_an_eye_on(self, thing: object, label: str) -> None:
-        """Look at a container too that no name of the user's leads to: it keeps what grows."""
-        self._keepers[id(thing)] = (thing, label)
 
     def user_modules(self) -> list[tuple[str, ModuleType]]:
         """The user's modules, looked for again only where one was imported."""
         if len(sys.modules) != self._known:
             self._known = len(sys.modules)
-            self._modules = [
+            found = (
                 (name, module)
                 for name, module in list(sys.modules.items())
                 if name != "__main__" and self._of_user_file(getattr(module, "__file__", None))
-            ]
+            )
+            self._modules = list(islice(found, MODULES))
         return [("__main__", sys.modules["__main__"]), *self._modules]
 
     def _of_user_file(self, file: object) -> bool:
@@ -221,7 +219,7 @@ class World:
         depth, key = node.depth + 1, node.key
         kind = type(node.thing)
         mine = self.of_user(kind)  # what is inside of it is the user's again
-        inside = not mine and (node.foreign or kind.__module__ != "builtins")
+        inside = not mine and (node.foreign or kind.__module__ not in PYTHON)
         foreign = node.foreign + 1 if inside else 0
         for label, thing in self.members(node.thing):
             if type(thing) not in CLOSED and id(thing) not in seen and self.open(thing):
@@ -244,16 +242,16 @@ class World:
             return
         try:
             if isinstance(thing, dict):
-                yield from _of_dict(thing)
+                yield from of_dict(thing)
                 if kind is not dict:
-                    yield from _of_attributes(thing)
+                    yield from of_attributes(thing)
             elif isinstance(thing, list | tuple | deque):
-                yield from _of_sequence(thing)
+                yield from of_sequence(thing)
             elif isinstance(thing, set | frozenset):
                 yield from (("{}", one) for one in islice(thing, FEW))
             elif isinstance(thing, FunctionType):
                 if self.places.is_user(thing.__code__.co_filename):
-                    yield from _of_function(thing)
+                    yield from of_function(thing)
             elif isinstance(thing, MethodType):
                 yield ".__self__", thing.__self__
                 yield "", thing.__func__
@@ -264,12 +262,14 @@ class World:
                     yield from ((f".{k}", v) for k, v in list(vars(thing).items()) if not k.startswith("__"))
             elif isinstance(thing, _lru_cache_wrapper):
                 yield "", thing.__wrapped__
+            elif isinstance(thing, ContextVar):
+                yield ".get()", thing.get(None)
             elif isinstance(thing, partial):
                 yield from ((f".{name}", getattr(thing, name)) for name in ("func", "args", "keywords"))
             elif isinstance(thing, GeneratorType):
                 yield from (("", one) for one in get_referents(thing))
             else:
-                yield from _of_attributes(thing)
+                yield from of_attributes(thing)
         except (RuntimeError, ValueError, TypeError, AttributeError, ReferenceError):
             return  # changed by another thread meanwhile, an empty cell, an odd object: looked at next time
 
@@ -298,94 +298,3 @@ def _is_penstock(kind: type) -> bool:
 
 def _first_file(scope: dict[str, Any]) -> str:
     return next((v.__code__.co_filename for v in scope.values() if isinstance(v, FunctionType)), "")
-
-
-def _of_dict(thing: dict[Any, Any]) -> Iterator[tuple[str, object]]:
-    if len(thing) <= FEW:
-        for key, value in list(thing.items()):
-            yield f"[{_short(key)}]", value
-    else:
-        for key in [*islice(thing, ENDS)]:
-            yield f"[{_short(key)}]", thing[key]
-        for key in [*islice(reversed(thing), ENDS)]:
-            yield "[...]", thing[key]
-
-
-def _of_sequence(thing: list[Any] | tuple[Any, ...] | deque[Any]) -> Iterator[tuple[str, object]]:
-    size = len(thing)
-    if size <= FEW:
-        yield from ((f"[{i}]", one) for i, one in enumerate(tuple(thing)))
-    else:
-        yield from ((f"[{i}]", thing[i]) for i in range(ENDS))
-        yield from ((f"[-{i}]", thing[-i]) for i in range(1, ENDS + 1))
-
-
-def _of_function(thing: FunctionType) -> Iterator[tuple[str, object]]:
-    for name, cell in zip(thing.__code__.co_freevars, thing.__closure__ or (), strict=False):
-        try:
-            yield f"<{name}>", cell.cell_contents
-        except ValueError:
-            continue
-    names = thing.__code__.co_varnames[: thing.__code__.co_argcount]
-    defaults = thing.__defaults__ or ()
-    for name, value in zip(names[len(names) - len(defaults) :], defaults, strict=False):
-        yield f"({name}=)", value
-    for name, value in (thing.__kwdefaults__ or {}).items():
-        yield f"({name}=)", value
-    for name, value in thing.__dict__.items():
-        yield f".{name}", value
-
-
-def _of_attributes(thing: object) -> Iterator[tuple[str, object]]:
-    inside = inside_of(thing)
-    if isinstance(inside, dict):
-        for table in tables_of(thing)[1:]:
-            yield from ((f".{name}", value) for name, value in list(islice(table.items(), ATTRIBUTES)))
-        yield from ((f".{name}", value) for name, value in list(islice(inside.items(), ATTRIBUTES)))
-    gradient = _gradient(thing)
-    if gradient is not None:
-        yield ".grad", gradient
-    slots = _slots(cast(Any, type(thing)))
-    for name in slots:
-        yield f".{name}", getattr(thing, name, None)
-    if not inside and not slots and is_tracked(thing):
-        yield from (("", one) for one in get_referents(thing) if not isinstance(one, type | ModuleType))
-
-
-def _gradient(thing: object) -> object | None:
-    """The gradient of a tensor, if it has a history of its own."""
-    if not type(thing).__module__.startswith("torch") or not getattr(thing, "is_leaf", False):
-        return None
-    found = getattr(thing, "grad", None)
-    return found if getattr(found, "grad_fn", None) is not None else None
-
-
-def inside_of(thing: object) -> Any:
-    """The attributes of an object. A `partial` has none before it is asked, and others are not merged into it
-    from then on."""
-    return None if isinstance(thing, partial) else getattr(thing, "__dict__", None)
-
-
-def tables_of(thing: object) -> list[dict[Any, Any]]:
-    """The dicts that have what is inside of a thing by name; a module of torch has some of its own."""
-    if isinstance(thing, dict):
-        return [thing]
-    inside = inside_of(thing)
-    if not isinstance(inside, dict):
-        return []
-    own = [inside.get(name) for name in TABLES] if TABLES[0] in inside else []
-    return [inside, *(table for table in own if isinstance(table, dict))]
-
-
-@lru_cache(maxsize=500)
-def _slots(kind: Any) -> list[str]:
-    found: list[str] = []
-    for one in kind.__mro__:
-        names = one.__dict__.get("__slots__", ())
-        found.extend([names] if isinstance(names, str) else names)
-    return [name for name in found if not name.startswith("__")]
-
-
-def _short(key: object) -> str:
-    text = repr(key) if type(key) in (str, int, float, bool, bytes, tuple) else type(key).__name__
-    return text if len(text) <= 30 else text[:27] + "..."

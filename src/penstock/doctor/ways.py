@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from contextvars import ContextVar
+from functools import partial
 from types import FrameType, FunctionType
 from typing import Any
 
-from penstock.doctor.walk import Node, tables_of
+from penstock.doctor.inside import tables_of
+from penstock.doctor.walk import Node
 
 Reader = Callable[[FrameType], object]
 Step = Callable[[Any], object]
@@ -76,19 +79,25 @@ def _step(holder: object, thing: object, label: str) -> Step:
         name = label[1:]
         key = name if table.get(name) is thing else next((k for k, v in table.items() if v is thing), None)
         if key is not None:
-            return lambda now, n=number, k=key: _in_table(now, n, k)  # type: ignore[misc]
+            return partial(_in_table, number, key)
     if isinstance(holder, FunctionType) and label.strip("<>") in holder.__code__.co_freevars:
         cell = (holder.__closure__ or ())[holder.__code__.co_freevars.index(label.strip("<>"))]
         return lambda _: cell.cell_contents
     if isinstance(holder, list | tuple | deque):
         place = next((i for i, one in enumerate(holder) if one is thing), None)
         if place is not None:
-            return lambda now, i=place: now[i] if len(now) > i else None  # type: ignore[misc]
+            return partial(_in_sequence, place)
+    if isinstance(holder, ContextVar):
+        return lambda now: now.get(None)
     if label.startswith(".") and label[1:].isidentifier() and not isinstance(holder, FunctionType):
         return lambda now: getattr(now, label[1:], None)  # a slot, or the gradient of a tensor
     return lambda _: thing
 
 
-def _in_table(holder: object, number: int, key: object) -> object:
+def _in_table(number: int, key: object, holder: object) -> object:
     tables = tables_of(holder)
     return tables[number].get(key) if number < len(tables) else None
+
+
+def _in_sequence(place: int, holder: Any) -> object:
+    return holder[place] if len(holder) > place else None

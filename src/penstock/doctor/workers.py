@@ -20,7 +20,7 @@ from penstock.doctor.findings import Diagnosis, Finding
 from penstock.doctor.watching import Watching
 
 KIND = "child-memory"
-PAUSE, SHARE = 1.0, 50.0
+PAUSE, SHARE = 0.2, 50.0
 """A worker says what it has found after so many seconds, or so many times of what saying it took."""
 
 

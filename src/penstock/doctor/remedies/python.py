@@ -44,7 +44,10 @@ REMEDIES = [
         name="out",
         bad=("rows = np.zeros((0, 64))\nfor step in range(steps):\n    rows = np.concatenate([rows, row])"),
         seen="The bytes of every text, array and `BytesIO` that a name of yours leads to.",
-        other="An array that is replaced by one of another size goes up and down; that is no growth.",
+        other=(
+            "An array that is made anew each time, longer because the data are, keeps nothing of what it "
+            "had: that is no leak."
+        ),
     ),
     Remedy(
         kind="unbounded-cache",

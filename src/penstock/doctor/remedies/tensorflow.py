@@ -114,8 +114,8 @@ REMEDIES = [
             "        ..."
         ),
         seen=(
-            "TensorFlow's registry of Python functions (`script_ops._py_funcs`), and datasets and iterators "
-            "that a container of yours keeps."
+            "TensorFlow's registry of Python functions (`script_ops._py_funcs`), datasets and iterators that "
+            "a container of yours keeps, and how many datasets are behind one: `ds = ds.map(f)` in a loop."
         ),
         other="One dataset that is iterated over in every epoch is fine.",
     ),

@@ -24,7 +24,10 @@ REMEDIES = [
             "Containers whose members have a `grad_fn`, and the depth of the longest graph that hangs on a "
             "tensor."
         ),
-        other="A graph that is cut every few steps (`detach`, truncated backpropagation) goes up and down.",
+        other=(
+            "A graph that is cut every few steps (`detach`, truncated backpropagation) goes up and down. One "
+            "that is made anew at each step, longer because the sequences or the episodes are, is no leak."
+        ),
     ),
     Remedy(
         kind="torch-tensors",

@@ -5,6 +5,7 @@ A file has any of these:
 - `SIGNALS`: a list of `Signal`, counters that are read at every sample;
 - `kept(thing, where)`: the kind of the finding where user code keeps such a thing in a container that is
   called `where`, or None;
+- `history(thing)`: how many things it was made from one after another, where it keeps all of them, or None;
 - `MADE`: `{kind: (module, class)}`, classes of which the lines that make them are of interest;
 - `meet(objects, types)`: is shown all that there is, before it is set aside.
 """
@@ -102,6 +103,20 @@ def kept_kind(thing: object, where: str) -> str | None:
         kind = ask(thing, where) if ask is not None else None
         if kind is not None:
             return str(kind)
+    return None
+
+
+@cache
+def _histories() -> tuple[Callable[[object], int | None], ...]:
+    return tuple(file.history for file in _files() if hasattr(file, "history"))
+
+
+def history_of(thing: object) -> int | None:
+    """How long the history of a thing is, if it has one that is followed."""
+    for ask in _histories():
+        found = ask(thing)
+        if found is not None:
+            return found
     return None
 
 

@@ -22,10 +22,15 @@ MARK = "penstock.depth"
 class Mark:
     """How long the history is from a node on; it goes with the node."""
 
-    __slots__ = ("__weakref__", "depth")
+    __slots__ = ("__weakref__", "continued", "depth", "moment")
+    now = 0
+    """The number of the moment."""
 
-    def __init__(self, depth: int) -> None:
+    def __init__(self, depth: int, continued: bool) -> None:
         self.depth = depth
+        self.continued = continued
+        """Whether it goes on from one that was there at an earlier moment."""
+        self.moment = Mark.now
 
 
 _TOO_LONG: WeakSet[Mark] = WeakSet()
@@ -41,13 +46,25 @@ def kept(thing: object, where: str) -> str | None:
     return "torch-graph" if thing.grad_fn is not None else None  # type: ignore[attr-defined]
 
 
-def history_of(thing: object) -> int | None:
+def history(thing: object) -> int | None:
     """How long the history of a tensor is, if it has one that is followed."""
     if not type(thing).__module__.startswith("torch") or _TOO_LONG:
         return None
     kind = getattr(sys.modules.get("torch"), "Tensor", ())
     past = thing.grad_fn if isinstance(thing, kind) else None
     return None if past is None else _depth(past, set())
+
+
+def is_continued(thing: object) -> bool | None:
+    """Whether the history of a tensor goes on from one that was measured before, or was made anew."""
+    past = getattr(thing, "grad_fn", None)
+    known = None if past is None else past.metadata.get(MARK)
+    return None if known is None else known.continued
+
+
+def moment() -> None:
+    """Another moment begins."""
+    Mark.now += 1
 
 
 def depth(look: Look) -> float | None:
@@ -57,9 +74,9 @@ def depth(look: Look) -> float | None:
     if kind is None or _TOO_LONG:
         return None
     for one in look.objects:
-        history = getattr(one, "grad_fn", None) if type(one) is kind else None
-        if history is not None:
-            longest = max(longest, _depth(history, seen))
+        past = getattr(one, "grad_fn", None) if type(one) is kind else None
+        if past is not None:
+            longest = max(longest, _depth(past, seen))
             if longest >= DEEPEST or len(seen) > DEEPEST:
                 break
     return None if longest >= DEEPEST else float(longest)
@@ -103,11 +120,14 @@ def _file_of(kind: type) -> str:
 
 def _depth(node: Any, seen: set[int]) -> int:
     """How many nodes there are behind one another; counted on from where it was counted before."""
-    first, steps = node, 0
+    first, steps, continued = node, 0, False
     while node is not None and steps < DEEPEST:
         known = node.metadata.get(MARK)
         if known is not None:
+            if steps == 0:
+                return int(known.depth)
             steps += known.depth
+            continued = known.continued or known.moment < Mark.now
             break
         if id(node) in seen and steps == 0:
             return 0
@@ -115,7 +135,7 @@ def _depth(node: Any, seen: set[int]) -> int:
         steps += 1
         following = [one for one, _ in node.next_functions if one is not None]
         node = max(following, key=_width) if following else None
-    mark = first.metadata[MARK] = Mark(steps)
+    mark = first.metadata[MARK] = Mark(steps, continued)
     if steps >= DEEPEST:
         _TOO_LONG.add(mark)
     return steps
