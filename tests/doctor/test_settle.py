@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from penstock.doctor.diagnose import _histories, _names, settle
+import pytest
+
+from penstock.doctor.diagnose import _histories, _names, settle, weigh
 from penstock.doctor.findings import Axis, Curve, Finding
 from penstock.doctor.paths import BYTES, MEMBERS, NODES
 from penstock.doctor.places import Place
@@ -93,6 +95,18 @@ def test_given_memory_then_a_container_of_which_the_bytes_are_known_explains_as_
     little = finding("growing-container", 3, 1.0, line=8, exact=True, bytes_each=300.0)
     assert kinds(settle([memory, much])) == [("growing-container", 8)]
     assert kinds(settle([memory, little])) == [("growing-container", 8), ("native-memory", 9)]
+
+
+@pytest.mark.parametrize(("exact", "told"), [(False, 99_000.0), (True, 100.0)])
+def test_given_memory_that_grows_by_more_than_a_guess_then_it_says_how_much_that_is(
+    exact: bool, told: float
+) -> None:
+    box = finding("growing-container", 3, 1.0, 7, bytes_each=100.0, exact=exact)
+    other = finding("growing-container", 3, 1.0, 9, bytes_each=1_000.0, exact=True)
+    memory = finding("native-memory", 5, 100_000.0, key="memory.heap")
+    weigh([box, other], [box, other, memory])
+    assert box.bytes_each == told
+    assert other.bytes_each == 1_000.0
 
 
 def test_given_a_registry_of_a_framework_then_a_container_without_a_line_is_left_out() -> None:

@@ -35,6 +35,7 @@ INSIDE = {("tf-retracing", "tf-datasets")}
 """A dataset has functions of its own."""
 APART = {"jax-arrays", "jax-compile"}
 """Two leaks, where two lines make them, though both grow by one a step."""
+MEMORY = ("memory.anonymous", "memory.heap")
 CURVES = ("memory.anonymous", "memory.heap", "memory.heap_free", "memory.files")
 
 
@@ -76,6 +77,7 @@ def diagnose(watching: Watching) -> Diagnosis:
     if any(one.tier == 5 for one in said.findings):
         faint = [accuse(watching, one) for one in found if one.faint]
         said.findings = settle([*said.findings, *(one for one in faint if one.place is not None)], bounded)
+    weigh(said.findings, findings)
     said.notes = [*_minor(found), *(() if said.findings else watching.evidence.waste())]
     said.status = LEAK if said.findings else CLEAN
     return said
@@ -152,6 +154,21 @@ def settle(findings: list[Finding], bounded: Sequence[Finding] = ()) -> list[Fin
         elif one.tier == 3 and one.exact and one.place in {other.place for other in kept if other.tier == 3}:
             also.append(one)  # such as the lists of all classes, which one line makes longer
     return kept
+
+
+def weigh(kept: Sequence[Finding], found: Sequence[Finding]) -> None:
+    """Where the bytes of one finding are a guess, memory that grows by more says how many they are."""
+    guesses = [one for one in kept if not one.exact and one.bytes_each]
+    if len(guesses) != 1:
+        return
+    guess = guesses[0]
+    memory = [one for one in found if one.key in MEMORY and one.axis.name == guess.axis.name]
+    if guess.tier == 5 or not memory:
+        return
+    most = max(memory, key=lambda one: one.growth.slope)
+    others = sum(one.bytes_each or 0.0 for one in kept if one is not guess)
+    if most.growth.slope - others > (guess.bytes_each or 0.0):
+        guess.bytes_each, guess.forecast = most.growth.slope - others, most.forecast
 
 
 def _fills(one: Finding, bounded: Sequence[Finding]) -> bool:

@@ -17,7 +17,6 @@ from penstock.engine.run import AskedFromInside, Run
 from penstock.errors import ClosedError, ElementError
 from penstock.report.report import Report
 
-
 GO_ON = "To go on without such elements: ds.ignore_errors(), or ds.on_error('skip')."
 
 
