@@ -7,11 +7,13 @@ import json
 import sys
 from collections import Counter, defaultdict
 from contextvars import ContextVar
-from functools import partial
+from functools import cache, partial
+from linecache import getline
 from types import ModuleType, SimpleNamespace
 
 import pytest
 
+from penstock.doctor.paths import cache_line
 from penstock.doctor.places import Places
 from penstock.doctor.sizes import deep_bytes, length_of
 from penstock.doctor.walk import MODULES, World
@@ -119,3 +121,17 @@ def test_given_a_counter_of_many_then_no_more_of_it_is_looked_at_than_of_a_dict(
     assert len(list(world().members(many))) < 50
     assert len(list(world().members(defaultdict(list, many)))) < 50
     assert len(list(world().members(Counter(range(1000))))) < 50
+
+
+class Cached:
+    @staticmethod
+    @cache
+    def of_text(text: str) -> str:
+        return text
+
+
+def test_given_a_cache_in_a_static_method_then_it_is_met_and_its_line_is_the_one_that_caches() -> None:
+    method = vars(Cached)["of_text"]
+    assert [one for _, one in world().members(method)] == [Cached.of_text]
+    code = Cached.of_text.__wrapped__.__code__
+    assert getline(__file__, cache_line(code)).strip() == "@cache"

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import _lru_cache_wrapper
 from itertools import islice
-from types import FrameType
+from linecache import getline
+from types import CodeType, FrameType
 
 from penstock.doctor.anew import Beginning
 from penstock.doctor.book import Book
@@ -114,7 +115,7 @@ class Paths:
             at = at.above
         root, thing = node.root(), node.thing
         code = getattr(getattr(thing, "__wrapped__", None), "__code__", None)
-        made_line = code.co_firstlineno if isinstance(thing, _lru_cache_wrapper) and code is not None else 0
+        made_line = cache_line(code) if isinstance(thing, _lru_cache_wrapper) and code is not None else 0
         return Described(
             node.path(),
             tuple(labels[::-1]),
@@ -188,3 +189,13 @@ def _inside(member: object) -> list[object]:
     elif isinstance(member, tuple | list):
         found = list(islice(member, NEWEST))
     return found + [one[0] for one in found if isinstance(one, list) and one]
+
+
+def cache_line(code: CodeType) -> int:
+    """The line of a function's decorators that caches it."""
+    first = number = code.co_firstlineno
+    while (text := getline(code.co_filename, number).lstrip()).startswith("@"):
+        if "cache" in text:
+            return number
+        number += 1
+    return first

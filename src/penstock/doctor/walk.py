@@ -255,6 +255,8 @@ class World:
             elif isinstance(thing, MethodType):
                 yield ".__self__", thing.__self__
                 yield "", thing.__func__
+            elif isinstance(thing, staticmethod | classmethod):
+                yield "", thing.__func__
             elif isinstance(thing, CellType):
                 yield "", thing.cell_contents
             elif isinstance(thing, type):
