@@ -13,7 +13,7 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from penstock.doctor.paths import cache_line
+from penstock.doctor.paths import _inside, cache_line
 from penstock.doctor.places import Places
 from penstock.doctor.sizes import deep_bytes, length_of
 from penstock.doctor.walk import MODULES, World
@@ -135,3 +135,8 @@ def test_given_a_cache_in_a_static_method_then_it_is_met_and_its_line_is_the_one
     assert [one for _, one in world().members(method)] == [Cached.of_text]
     code = Cached.of_text.__wrapped__.__code__
     assert getline(__file__, cache_line(code)).strip() == "@cache"
+
+
+@pytest.mark.parametrize("record", [("it",), (3, {"w": "it"}), {"params": [["it"]]}, [3, ("it", 4)]])
+def test_given_records_then_what_is_in_them_is_seen_some_levels_deep(record: object) -> None:
+    assert "it" in _inside(record)

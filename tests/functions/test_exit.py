@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -30,12 +31,17 @@ def numbers() -> Iterator[int]:
 
 
 def got_before(ds: ps.Dataset) -> tuple[list[int], ps.errors.FunctionError]:
-    """What came before the error, and the error."""
+    """What came before the error, and the error, on a thread that is not the main one."""
     got: list[int] = []
-    with pytest.raises(ps.errors.FunctionError) as caught, ds.iterate() as it:
-        for x in it:
-            got.append(int(x))  # noqa: PERF401  (what came before an error is wanted too)
-    return got, caught.value
+
+    def read() -> ps.errors.FunctionError:
+        with pytest.raises(ps.errors.FunctionError) as caught, ds.iterate() as it:
+            for x in it:
+                got.append(int(x))  # noqa: PERF401  (what came before an error is wanted too)
+        return caught.value
+
+    with ThreadPoolExecutor(1) as threads:
+        return got, threads.submit(read).result()
 
 
 @pytest.mark.parametrize("how", [{}, {"num_parallel_calls": 2}, {"num_parallel_calls": ps.AUTOTUNE}])
@@ -114,6 +120,10 @@ def test_given_any_function_then_its_exit_is_an_error(declare: Callable[[ps.Data
 
 
 def test_given_ignore_errors_then_the_report_says_that_a_function_wanted_to_exit() -> None:
-    with ps.Dataset.range(8).map(leaves_at_five).ignore_errors().prefetch(2).iterate() as it:
-        assert [int(x) for x in it] == [0, 1, 2, 3, 4, 6, 7]
-        assert "SystemExit: enough" in str(it.report())
+    def read() -> str:
+        with ps.Dataset.range(8).map(leaves_at_five).ignore_errors().prefetch(2).iterate() as it:
+            assert [int(x) for x in it] == [0, 1, 2, 3, 4, 6, 7]
+            return str(it.report())
+
+    with ThreadPoolExecutor(1) as threads:
+        assert "SystemExit: enough" in threads.submit(read).result()

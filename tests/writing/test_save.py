@@ -169,7 +169,7 @@ def test_given_a_folder_of_written_records_then_it_is_refused(tmp_path: Path) ->
     ps.Dataset.from_tensor_slices({"x": [1, 2]}).write_tfrecord(tmp_path)
     before = sorted(path.name for path in tmp_path.iterdir())
     for overwrite in (False, True):
-        with pytest.raises(StoreError, match=r"manifest of a saved dataset.*'penstock-tfrecord'"):
+        with pytest.raises(StoreError, match="found the files of write_tfrecord"):
             ps.Dataset.range(3).save(tmp_path, overwrite=overwrite)
     assert sorted(path.name for path in tmp_path.iterdir()) == before
 

@@ -182,13 +182,15 @@ def _measures(thing: object) -> Callable[[object], int | None]:
 
 
 def _inside(member: object) -> list[object]:
-    """What a small record has: `(step, loss)`, `{"params": [...]}`."""
-    found: list[object] = []
-    if isinstance(member, dict):
-        found = list(islice(member.values(), NEWEST))
-    elif isinstance(member, tuple | list):
-        found = list(islice(member, NEWEST))
-    return found + [one[0] for one in found if isinstance(one, list) and one]
+    """What a small record has: `(step, loss)`, `(step, {"params": [...]})`; deeper, the first of each."""
+    found = _some(member, NEWEST)
+    deeper = [first for one in found for first in _some(one, 1)]
+    return [*found, *deeper, *(first for one in deeper for first in _some(one, 1))]
+
+
+def _some(thing: object, count: int) -> list[object]:
+    inside = thing.values() if isinstance(thing, dict) else thing if isinstance(thing, tuple | list) else ()
+    return list(islice(inside, count))
 
 
 def cache_line(code: CodeType) -> int:
