@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
+from penstock.blocks.block import Block
 from penstock.engine.processes import serving as serving_module
+from penstock.engine.processes.calls import Workers
 from penstock.engine.processes.serving import serving
 
 
@@ -19,3 +22,17 @@ def one_server() -> Iterator[None]:
         yield
         serving.leave()
     assert serving._server is None
+
+
+@pytest.fixture
+def sizes(monkeypatch: pytest.MonkeyPatch) -> dict[int, int]:
+    """How many rows worker processes were given at once, by the place of the first."""
+    found: dict[int, int] = {}
+    apply = Workers.apply
+
+    def watched(self: Workers, block: Block, numbers: Any, room: int, place: int) -> Any:
+        found[place] = block.rows
+        return apply(self, block, numbers, room, place)
+
+    monkeypatch.setattr(Workers, "apply", watched)
+    return found

@@ -209,19 +209,11 @@ def test_given_results_that_outgrow_the_slab_then_what_was_made_there_is_whole(
 
 @pytest.mark.parametrize(("memory", "times"), [("4GiB", 2), ("100MiB", 1)])
 def test_given_many_cores_and_room_then_blocks_are_larger_and_end_with_a_batch(
-    memory: str, times: int, monkeypatch: pytest.MonkeyPatch
+    memory: str, times: int, sizes: dict[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     in_processes(monkeypatch)
     monkeypatch.setattr(executor, "CORES", 1)
     monkeypatch.setattr(portions, "PATIENCE", 1e3)
-    sizes: dict[int, int] = {}
-    apply = Workers.apply
-
-    def watched(self: Workers, block: Block, numbers: Any, room: int, place: int) -> Any:
-        sizes[place] = block.rows
-        return apply(self, block, numbers, room, place)
-
-    monkeypatch.setattr(Workers, "apply", watched)
     rows, size = 1000, 4
     ds = ps.Dataset.range(rows).map(alone, num_parallel_calls=ps.AUTOTUNE).batch(size)
     with ds.iterate(memory=memory) as it:

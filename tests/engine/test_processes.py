@@ -20,10 +20,8 @@ import pytest
 import penstock as ps
 from contract.op_contract import OpContract, drain, same
 from engine.leftovers import children, descriptors, gone
-from penstock.blocks.block import Block
 from penstock.engine import parallel
 from penstock.engine.processes import serving as serving_module
-from penstock.engine.processes.calls import Workers
 from penstock.engine.processes.serving import serving
 from penstock.engine.processes.wire import Hangup
 
@@ -404,16 +402,10 @@ def slow(x: Any) -> Any:
     return int(x)
 
 
-def test_then_the_first_rows_and_the_last_are_shared_out_evenly(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_then_the_first_rows_and_the_last_are_shared_out_evenly(
+    sizes: dict[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(parallel, "usable_cores", lambda: 2)
-    sizes: dict[int, int] = {}
-    apply = Workers.apply
-
-    def watched(self: Workers, block: Block, numbers: Any, room: int, place: int) -> Any:
-        sizes[place] = block.rows
-        return apply(self, block, numbers, room, place)
-
-    monkeypatch.setattr(Workers, "apply", watched)
     rows, asked = 300, 64
     ds = ps.Dataset.range(rows).map(slow, num_parallel_calls=ps.AUTOTUNE, executor="processes")
     assert [int(x) for batch in ds.batch(asked) for x in batch] == list(range(rows))

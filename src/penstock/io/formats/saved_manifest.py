@@ -114,7 +114,8 @@ def load_manifest(folder: Path) -> SavedManifest | None:
         if str(said["format"]).endswith("tfrecord"):
             raise StoreError(
                 f"{folder}: expected a saved dataset, found the files of write_tfrecord. Read them with "
-                f'ps.TFRecordDataset: ps.Dataset.list_files("{folder}/*.tfrecord*") gives their names.',
+                f'ps.TFRecordDataset: ps.Dataset.list_files("{folder}/*.tfrecord*") gives their names. To '
+                "save a dataset, name another folder.",
                 file=str(path),
             )
         if said["format"] != FORMAT or said["version"] != VERSION:
