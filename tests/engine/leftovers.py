@@ -42,6 +42,12 @@ def gone(pids: set[int], within: float = 5.0) -> bool:
     return True
 
 
-def descriptors() -> int:
-    """How many descriptors this process has open."""
-    return sum(1 for _ in Path("/proc/self/fd").iterdir())
+def descriptors() -> set[tuple[str, str]]:
+    """What this process has open: compare with `<=`, as what was left by others may end at any time."""
+    found = set()
+    for link in Path("/proc/self/fd").iterdir():
+        try:
+            found.add((link.name, str(link.readlink())))
+        except OSError:  # that of the listing itself, which is over
+            continue
+    return found

@@ -16,7 +16,8 @@ import numpy as np
 import pytest
 
 import penstock as ps
-from contract.op_contract import OpContract, descriptors, drain, same
+from contract.op_contract import OpContract, drain, same
+from engine.leftovers import descriptors
 
 
 def mixed(i: Any) -> dict[str, Any]:
@@ -206,10 +207,10 @@ class TestCache(OpContract):
         ds = ps.Dataset.range(400).map(lambda i: np.full(2000, i)).cache()
         with ds.iterate(memory="1MiB") as it:
             assert len(list(it)) == 400
-        assert descriptors() == files + 1
+        assert len(descriptors() - files) == 1
         del ds, it
         gc.collect()
-        assert descriptors() == files
+        assert descriptors() <= files
 
     def test_given_a_pickled_dataset_then_its_cache_is_empty(self) -> None:
         ds = ps.Dataset.range(5).cache()
@@ -260,7 +261,7 @@ class TestCacheFile:
         ds = ps.Dataset.range(50).cache(str(tmp_path / "c"))
         for _ in range(3):
             first(ds, 99)
-            assert descriptors() == files
+            assert descriptors() <= files
 
     @pytest.mark.parametrize(
         ("other", "differs"),

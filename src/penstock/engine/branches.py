@@ -305,11 +305,11 @@ class SideBySide(Running, Branches):
 
     def _open_now(self, branch: Branch, *, wanted: bool) -> None:
         assert branch.opening is not None
-        source = branch.opening.open()
-        if not wanted and self._context.account.pinned > self._context.ledger.budget // PINNED:
-            source.close()
-            raise BudgetError("its arrays may stand in the way of others")
-        branch.source = source
+        if wanted:
+            branch.source = branch.opening.open()
+        else:
+            with self._context.account.holding_at_most(self._context.ledger.budget // PINNED):
+                branch.source = branch.opening.open()
 
     def _not_opened(self, branch: Branch, error: Any, *, wanted: bool) -> None:
         if isinstance(error, BudgetError) and not wanted:

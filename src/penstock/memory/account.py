@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
@@ -38,6 +40,7 @@ class Account:
         self.expected = 0
         self.flight_peak = 0
         """The most bytes of watched buffers at one time: what the op is going to need again."""
+        self._at_most = threading.local()
 
     def request(self, size: int) -> bool:
         """Reserve `size` bytes if the budget has room for them beside what is needed in flight."""
@@ -140,6 +143,8 @@ class Account:
             if (entry is not None and entry.kept) or id(owner) in ledger._foreign:
                 return 0
             size = buffer_bytes(owner)
+            if self.pinned + size > getattr(self._at_most, "bytes", size + self.pinned):
+                raise BudgetError("its arrays may stand in the way of others")
             self._fit(self.floor + self.pinned + size, remedy)
             self.pinned += size
             ledger.least += size
@@ -147,6 +152,15 @@ class Account:
             self._reserve(size)
         ledger.make_room(0)
         return size
+
+    @contextmanager
+    def holding_at_most(self, size: int) -> Iterator[None]:
+        """Within it, this thread may `hold` arrays only while no more than `size` bytes of all are held."""
+        self._at_most.bytes = size
+        try:
+            yield
+        finally:
+            del self._at_most.bytes
 
     def let_go(self, array: NDArray[Any], size: int) -> None:
         """Give back what `hold` has reserved; an array of which others have views is watched now."""
