@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import numpy as np
@@ -120,3 +121,28 @@ def test_given_rows_of_a_large_buffer_then_what_is_behind_them_is_all_of_it_but_
     part = Block(LEAF, [DenseColumn(large[:10]), DenseColumn(large[10:20]), DenseColumn(own[:10])], 10)
     ledger.account("map").adopt(part)
     assert ledger.behind(part) == 5000
+
+
+def test_given_a_most_for_this_thread_then_an_array_above_it_is_never_held() -> None:
+    ledger = Ledger(1000)
+    account = ledger.account("interleave")
+    account.hold(np.zeros(100, np.uint8), "")
+    refused: list[BaseException] = []
+
+    def ahead() -> None:
+        with account.holding_at_most(250):
+            account.hold(np.zeros(150, np.uint8), "")
+            try:
+                account.hold(np.zeros(1, np.uint8), "")
+            except ps.errors.BudgetError as error:
+                refused.append(error)
+
+    with account.holding_at_most(1000):
+        thread = threading.Thread(target=ahead)
+        thread.start()
+        thread.join()
+        assert len(refused) == 1
+        assert (ledger.peak, account.pinned) == (250, 250)
+        account.hold(np.zeros(100, np.uint8), "")
+    assert account.pinned == 350
+    account.hold(np.zeros(650, np.uint8), "")
