@@ -12,43 +12,20 @@ import threading
 from collections import deque
 from functools import partial
 from time import perf_counter, thread_time
-from typing import Any, Protocol
+from typing import Any
 
 from penstock.blocks.block import Block
 from penstock.engine.aside import Aside, end_all
 from penstock.engine.cancel import Cancel, Cancelled
-from penstock.engine.cores import usable_cores
+from penstock.engine.crew import Crew, ParallelOp
 from penstock.engine.demand import MOST
-from penstock.engine.executor import Executor
-from penstock.engine.portions import Portions
 from penstock.engine.stage import StageContext
-from penstock.engine.tuner import Calls, most_calls
 from penstock.errors import ElementError, PenstockError
-from penstock.graph.op import AUTOTUNE
-from penstock.graph.running import Context, Divisible, Running, Task
+from penstock.graph.running import Divisible, Running, Task
 from penstock.graph.track import Pace
 
-WORTH = 1e-4
-"""Seconds: work on a block that takes less is not worth a thread."""
-SPARE = 4
-"""For so many cores there is one worker process more than cores."""
 BETWEEN = 3
 """Between a block and what comes of it there are intermediate results: room for so many times the larger."""
-
-
-class ParallelOp(Protocol):
-    """What the seam reads of its op."""
-
-    @property
-    def num_parallel_calls(self) -> int | None:
-        """How many blocks to work on at once, or `AUTOTUNE`."""
-
-    @property
-    def deterministic(self) -> bool | None:
-        """Whether what comes of them keeps its order; None for yes."""
-
-    def start(self, context: Context) -> Running:
-        """The op at work."""
 
 
 class _Work:
@@ -74,72 +51,22 @@ class Parallel(Running):
         assert isinstance(running, Divisible)
         self._op = running
         self._process = os.getpid()
-        self._in_order = op.deterministic is not False
-        calls, self._cores = op.num_parallel_calls, usable_cores()
-        self._asked = self._cores if calls is None or calls == AUTOTUNE else calls
-        self._tuned: Calls | None = None
-        if calls == AUTOTUNE:
-            self._tuned = Calls(context.run.turn, context.meter, self._cores, most_calls(self._cores))
+        self._crew = Crew(context, op, running)
         self._taking = False  # whether somebody is just taking rows in
         # Whom to wake: who pulls, a thread that could take rows in, and those that are not to work now.
         # With one condition for all, every row of sixty-four calls would wake all of their threads.
         lock = threading.RLock()
         self._changed, self._turns, self._bench = (threading.Condition(lock) for _ in range(3))
-        self._mood: tuple[Any, ...] = ()  # what decides who may work, when it was last looked at
         self._line: deque[_Work] = deque()
         self._ready: deque[Block | BaseException] = deque()
         self._rest: Task | None = None
         self._asides: list[Aside] = []
-        self._portions = Portions(self._cores, context.node.op.cardinality)
         self._given = 0  # rows that were handed on
         self._pulls = 0
         self._row_bytes = 0  # of the results
-        self._spare = 0  # worker processes more than cores
         self._largest = 0
-        self._helpers = 1 << 30  # so many of the threads may work, those of the lowest numbers
-        self._seconds = self._row_seconds = 0.0  # that the last task took, and a row of it
         self._ended = False
         self._pace = Pace()
-        self._executor: Executor | None = None
-        if running.function is not None:
-            self._executor = Executor(context, running.function, self._cores)
-
-    @property
-    def _calls(self) -> int:
-        """How many blocks to work on at once."""
-        asked = self._asked if self._tuned is None else self._tuned.now
-        if self._op.fills_cores or (self._tuned is not None and self._elsewhere):
-            return min(asked, self._cores)
-        return asked
-
-    @property
-    def _elsewhere(self) -> bool:
-        """Whether the work is done in other processes."""
-        return self._executor is not None and self._executor.elsewhere
-
-    @property
-    def _waits(self) -> bool:
-        """Whether who pulls leaves the work to the others: it hands on what is ready, whatever takes long."""
-        if self._in_order or not self._asides:
-            return self._elsewhere
-        return self._executor is None or not self._executor.alone
-
-    @property
-    def _threads(self) -> int:
-        """How many threads to have beside the one that pulls."""
-        calls = self._calls
-        if self._executor is None or not self._executor.to_processes:
-            return calls - 1 if self._in_order else calls
-        return calls + self._spare if self._tuned is not None and calls == self._cores else calls
-
-    @property
-    def _places(self) -> int:
-        """How many blocks may be in line when another one is taken in.
-
-        Threads that call row by row, and may wait for a file, a server or a worker process, go on with the
-        next one while what is done waits for its turn.
-        """
-        return 2 * self._threads if self._elsewhere or not self._op.fills_cores else self._calls
 
     def pull(self, rows: int) -> Block | None:
         if os.getpid() != self._process:
@@ -148,19 +75,15 @@ class Parallel(Running):
                 "threads and workers are those of the other. Start another one there: ds.iterate()."
             )
         self._pulls += 1
-        self._portions.asked = max(rows, self._portions.asked)
+        portions = self._crew.portions
+        portions.asked = max(rows, portions.asked)
         began = perf_counter()
         block = self._pull(rows)
         self._given += 0 if block is None else block.rows
-        if self._given >= self._portions.asked:
-            # While a block is handed over, another worker has work; at first it would hold up the others.
-            self._spare = max(1, self._cores // SPARE)
-        if self._tuned is not None and block is not None and self._asides:
-            self._tuned.limit = self._cores if self._op.fills_cores else most_calls(self._cores)
-            if self._elsewhere:  # another worker process is no small step
-                self._tuned.fix(self._cores, "a worker process for each core that may be used")
-            if self._tuned.pulled(began, perf_counter(), block.rows):
-                self._wake()
+        if self._given >= portions.asked:
+            self._crew.add_spare()  # at first it would hold up the others
+        if block is not None and self._crew.pulled(began, perf_counter(), block.rows):
+            self._wake()
         return block
 
     def _pull(self, rows: int) -> Block | None:
@@ -202,12 +125,12 @@ class Parallel(Running):
                     else:
                         self._tell_all()
                     return done
-            if self._waits:
+            if self._crew.waits:
                 self._stop.check()
                 self._start_asides()
             elif (work := self._begin()) is not None:
                 self._context.meter.waited += self._work_on(work)
-                if len(self._asides) < self._threads and self._worth_threads:
+                if len(self._asides) < self._crew.threads and self._crew.worth_threads:
                     self._start_asides()
                 continue
             with self._changed:
@@ -221,21 +144,15 @@ class Parallel(Running):
 
     def _done(self) -> _Work | None:
         """What can be handed on now: the first in line, if it is done, or any where order is no matter."""
-        if self._in_order:
+        if self._crew.in_order:
             return self._line[0] if self._line and self._line[0].done else None
         return next((work for work in self._line if work.done), None)
 
-    @property
-    def _worth_threads(self) -> bool:
-        if self._executor is not None and self._executor.alone:
-            return False
-        return self._seconds > WORTH and self._op.side_by_side
-
     def _help(self, number: int) -> None:
         """What the thread of that number does until the end."""
-        executor = self._executor
+        crew, executor = self._crew, self._crew.executor
         while True:
-            if executor is not None and executor.unprepared(number):
+            if executor is not None and crew.unprepared(number):
                 try:
                     executor.prepare(number)
                 except PenstockError as error:
@@ -244,7 +161,7 @@ class Parallel(Running):
                 self._wake()  # who pulls may leave the work to others now
             work = self._begin(number)
             if work is None:
-                if self._ended or executor is None or not executor.unprepared(number):
+                if self._ended or not crew.unprepared(number):
                     return
                 continue
             began = perf_counter()
@@ -262,9 +179,9 @@ class Parallel(Running):
                 self._stop.check()
                 if self._ended:
                     return None
-                if wait and self._executor is not None and self._executor.unprepared(number):
+                if wait and self._crew.unprepared(number):
                     return None
-                free = not self._taking and len(self._line) <= self._places
+                free = not self._taking and len(self._line) <= self._crew.places
                 if free and (not wait or self._may(number)):
                     work = self._place()
                     if work is not None:
@@ -280,19 +197,7 @@ class Parallel(Running):
                     self._bench.wait()
 
     def _may(self, number: int) -> bool:
-        """Whether the thread of that number may work now."""
-        if number >= self._threads or (self._executor is not None and self._executor.alone):
-            return False
-        if self._waits and not self._line:  # who pulls does not work: one always may
-            return True
-        return self._side_by_side and (self._elsewhere or number < self._helpers)
-
-    @property
-    def _side_by_side(self) -> bool:
-        """Whether blocks may be worked on at the same time. All workers are told what the first result is."""
-        if self._elsewhere and self._op.function.plain.structure is None:
-            return False
-        return self._op.side_by_side
+        return self._crew.may(number, first=not self._line)
 
     def _fail(self, error: BaseException) -> None:
         """End the stream with an error, after what is in line."""
@@ -329,8 +234,8 @@ class Parallel(Running):
         if self._pace.due:
             work.state = self._pace.taken(self._op.state)
         try:
-            task = self._op.divide(self._rows_at_once())
-            self._portions.begun += 0 if task is None else task.rows
+            task = self._op.divide(self._crew.rows_at_once())
+            self._crew.portions.begun += 0 if task is None else task.rows
         except (Cancelled, KeyboardInterrupt):
             raise
         except BaseException as error:  # raised again where it stands in the stream
@@ -343,7 +248,7 @@ class Parallel(Running):
                     self._ended = True
                 if self._ended:
                     self._tell_all()
-                elif len(self._line) <= self._places:
+                elif len(self._line) <= self._crew.places:
                     self._turns.notify()
                     self._changed.notify()
         if task is None:
@@ -351,17 +256,6 @@ class Parallel(Running):
         else:
             self._do(work, task)
         return waited
-
-    def _rows_at_once(self) -> int:
-        """How many rows to take in: one, until it is known what comes of it and how long it takes."""
-        if self._executor is not None and self._elsewhere:
-            seconds = self._executor.row_seconds or self._row_seconds
-            if not seconds or not self._side_by_side:
-                return 1
-            return self._portions.elsewhere(seconds, self._op.function.larger())
-        if self._executor is not None and not self._row_seconds:
-            return 1
-        return self._portions.here(self._row_seconds)
 
     def _do(self, work: _Work, task: Task) -> None:
         began, busy = perf_counter(), thread_time()
@@ -381,10 +275,7 @@ class Parallel(Running):
         except BaseException as error:
             made = [error]
             self._ended = True
-        self._seconds = perf_counter() - began
-        self._row_seconds = self._seconds / rows
-        if self._tuned is not None:
-            self._tuned.worked(self._seconds, thread_time() - busy)
+        self._crew.worked(perf_counter() - began, thread_time() - busy, rows)
         self._finish(work, made, rest, taken)
 
     def _finish(
@@ -396,19 +287,21 @@ class Parallel(Running):
             self._row_bytes = max(self._row_bytes, given // max(1, sum(block.rows for block in blocks)))
             self._largest = max(self._largest, given + taken + BETWEEN * max(given, taken))
             # The C library keeps for each thread what it frees, a few times what it made at once.
-            self._helpers = min(self._helpers, self._context.ledger.budget // (2 * BETWEEN * max(given, 1)))
+            most = self._context.ledger.budget // (2 * BETWEEN * max(given, 1))
+            self._crew.helpers = min(self._crew.helpers, most)
             work.made, work.rest, work.done = made, rest, True
             self._context.ledger.unclaim(work.claimed)
-            if self._ended or self._mood_changed():
+            if self._ended or self._crew.changed():
                 self._tell_all()
             else:
                 self._turns.notify()
-                if not self._in_order or self._done() is not None:
+                if not self._crew.in_order or self._done() is not None:
                     self._changed.notify()
 
     def _start_asides(self) -> None:
         name = f"penstock-{self._context.label}"
-        while len(self._asides) < self._threads:
+        while len(self._asides) < self._crew.threads:
+            self._crew.started = True
             self._asides.append(Aside(self._context.run, name, partial(self._help, len(self._asides))))
 
     def state(self) -> Any:
@@ -417,7 +310,7 @@ class Parallel(Running):
 
     def restore(self, state: Any) -> None:
         self._op.restore(state)
-        self._portions.length = -1  # nobody knows how many of them are left
+        self._crew.portions.length = -1  # nobody knows how many of them are left
 
     def _wake(self) -> None:
         if os.getpid() != self._process:  # in a forked child the lock may be held by nobody
@@ -428,14 +321,6 @@ class Parallel(Running):
     def _tell_all(self) -> None:
         for waiting in (self._changed, self._turns, self._bench):
             waiting.notify_all()
-
-    def _mood_changed(self) -> bool:
-        """Whether others may work now than when it was last looked at."""
-        executor = self._executor
-        alone = executor is not None and (executor.alone, executor.to_processes, executor.elsewhere)
-        mood = (self._threads, self._helpers, self._waits, self._side_by_side, alone)
-        changed, self._mood = mood != self._mood, mood
-        return changed
 
     def close(self) -> None:
         self._stop.set()
@@ -450,8 +335,8 @@ class Parallel(Running):
         if not end_all(self._asides, close_inputs):
             self._context.leave(*inputs)
         self._op.close()
-        if self._executor is not None:
-            self._executor.close()
+        if self._crew.executor is not None:
+            self._crew.executor.close()
         with self._changed:
             self._line.clear()
             self._ready.clear()
