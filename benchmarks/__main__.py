@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from benchmarks import flat, machine, measure, memory, report, resume, speed, tuned
+from benchmarks import charts, flat, machine, measure, memory, report, resume, speed, tuned
 from benchmarks.declare import MODULES, Peer, Work
 from benchmarks.measure import Seen
 from benchmarks.memory.pipeline import Pipeline
@@ -14,7 +14,6 @@ from benchmarks.memory.pipeline import Pipeline
 ROUNDS = {"penstock": 2, "tf.data": 2, "torch": 2, "grain": 1, "no library": 2}
 TUNED_ROUNDS = 2
 SLOW_PASS = 3.0
-RESULTS = Path(__file__).parent / "RESULTS.md"
 
 
 def main() -> int:
@@ -45,7 +44,9 @@ def main() -> int:
     print(text)
     whole = not options.only and not options.quick
     if options.output or whole:
-        (options.output or RESULTS).write_text(text)
+        (options.output or charts.RESULTS).write_text(text)
+    if whole and not options.output:
+        charts.write()
     for trouble in results.trouble():
         print(trouble, file=sys.stderr)
     return 1 if results.trouble() else 0

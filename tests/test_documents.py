@@ -5,8 +5,10 @@ from __future__ import annotations
 import doctest
 import re
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
+from benchmarks import charts
 
 import penstock as ps
 
@@ -52,6 +54,29 @@ def test_given_a_link_to_a_file_then_the_file_is_there(path: Path) -> None:
     targets = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", path.read_text())
     local = [target for target in targets if "://" not in target]
     assert [target for target in local if not (path.parent / target).exists()] == []
+
+
+def test_given_the_results_then_the_pictures_show_them() -> None:
+    drawn = charts.pictures((ROOT / "benchmarks" / "RESULTS.md").read_text())
+    assert sorted(drawn) == sorted(path.name for path in (ROOT / "docs" / "pictures").iterdir())
+    for name, picture in drawn.items():
+        assert (ROOT / "docs" / "pictures" / name).read_text() == picture, "python -m benchmarks.charts"
+
+
+def test_given_a_table_then_its_numbers_are_in_the_picture() -> None:
+    text = """
+## Memory
+
+| pipeline   | budget | tf.data peak | penstock peak |
+| ---------- | ------ | ------------ | ------------- |
+| `a` < b    | 16     | 1234         | 17            |
+| not tf.data| 16     | -            | 5             |
+"""
+    chart = charts.memory(text)
+    assert [(bar.first, bar.second, bar.mark) for bar in chart.bars] == [(17, 1234, 16), (5, None, 16)]
+    picture = ElementTree.fromstring(charts.draw(chart))
+    words = [each.text for each in picture.iter("{http://www.w3.org/2000/svg}text")]
+    assert {"a < b", "1,234", "17", "5", "not tf.data"} <= set(words)
 
 
 def anchors(text: str) -> set[str]:
