@@ -44,7 +44,7 @@ def rows(text: str, section: str) -> list[dict[str, str]]:
     """The first table under a heading, a dictionary a row."""
     body = text.split(f"\n## {section}\n", 1)[1].split("\n## ", 1)[0]
     lines = [line for line in body.split("\n### ", 1)[0].splitlines() if line.startswith("|")]
-    head, _, *cells = ([cell.strip() for cell in line.strip("|").split(" | ")] for line in lines)
+    head, _, *cells = ([cell.strip() for cell in line.strip("|").split("|")] for line in lines)
     return [dict(zip(head, row, strict=True)) for row in cells]
 
 
