@@ -285,6 +285,8 @@ DEPTH = 6
 
 def size_of(leaf: Any) -> int:
     """The bytes that a leaf outside an array takes, nearly."""
+    if type(leaf) is np.ndarray and not leaf.dtype.hasobject:
+        return leaf.nbytes + 128
     if isinstance(leaf, np.generic):
         return 128
     if isinstance(leaf, np.ndarray):

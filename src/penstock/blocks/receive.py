@@ -1,7 +1,7 @@
 """Arrays that come from users' code: kept as they are if nobody else can reach them, else copied.
 
 A generator may fill one buffer again and again, a function may return a row of the user's own table:
-what the pipeline keeps must be its own. A fresh array is, and is never copied.
+what the pipeline keeps must be its own. A fresh array is, and is not copied unless it is small.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+SMALL = 2048
+"""Arrays of so few bytes are copied at once: to find out whose they are takes longer."""
 SLACK = 1024
 """A base may be twice its view and so many bytes: a smaller view would keep a large array alive."""
 
@@ -25,7 +27,7 @@ def own(leaves: list[Any], came: Sequence[NDArray[Any]] = ()) -> None:
     for i in range(len(leaves)):
         kind = type(leaves[i])
         if kind is np.ndarray:
-            if not _is_own(leaves, i) and not _is_view(leaves[i], came):
+            if leaves[i].nbytes <= SMALL or not (_is_own(leaves, i) or _is_view(leaves[i], came)):
                 leaves[i] = leaves[i].copy()
         elif kind is np.void and leaves[i].base is not None:
             leaves[i] = leaves[i].copy()

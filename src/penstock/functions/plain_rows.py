@@ -14,7 +14,7 @@ from penstock.blocks.block import Block
 from penstock.blocks.build import NUMBERS, READY, LeafError, column_of, leaves_of
 from penstock.blocks.columns import Column, size_of
 from penstock.blocks.gathering import Gathering, gatherings
-from penstock.blocks.receive import own
+from penstock.blocks.receive import SMALL, own
 from penstock.blocks.structure import LEAF, Structure, structure_of
 from penstock.errors import DataError, ElementError
 from penstock.functions.function import UserFunction, ends_program
@@ -50,8 +50,8 @@ class _Results:
             self._gathered = gatherings(leaves, self._most, self._room, self._empty)
             self.leaves = [[] for _ in leaves]
         self.rows += 1
+        self.size += sum(map(size_of, leaves))
         for i in range(len(leaves)):
-            self.size += size_of(leaves[i])
             if self._gathered is None:
                 self.leaves[i].append(leaves[i])
             else:
@@ -59,8 +59,8 @@ class _Results:
         leaves.clear()
 
     @property
-    def scalars(self) -> list[Any] | None:
-        """Where results of one leaf, which is no array, may be added as well; None where they may not."""
+    def single(self) -> list[Any] | None:
+        """Where results of one small leaf may be added as well; None where they may not."""
         return self.leaves[0] if self._gathered is None and len(self.leaves) == 1 else None
 
     def columns(self) -> list[Column]:
@@ -122,7 +122,8 @@ class PlainRows:
         """As `_call` for the rows that are left, with nothing done twice that can be done once."""
         function, structure, scope = one.function, self.structure, one.scope(0)
         assert structure is not None
-        scalars = results.scalars if structure is LEAF else None
+        single = results.single if structure is LEAF else None
+        dtype = None if single is None else _plain_dtype(single[0])
         before = enter(scope)
         try:
             for element, number in rows:
@@ -138,8 +139,13 @@ class PlainRows:
                     raise one.failed_with(element, error, number) from error
                 if type(result) in NUMBERS:
                     result = NUMBERS[type(result)](result)
-                if scalars is not None and type(result) in READY:
-                    scalars.append(result)
+                if type(result) is np.ndarray and result.dtype is dtype and result.ndim > 0:
+                    ready = result.nbytes <= SMALL
+                    result = result.copy() if ready else result
+                else:
+                    ready = type(result) in READY
+                if ready and single is not None:
+                    single.append(result)
                     results.rows += 1
                     results.size += size_of(result)
                 else:
@@ -187,6 +193,11 @@ class PlainRows:
                 op=function.label,
                 number=number,
             ) from None
+
+
+def _plain_dtype(leaf: Any) -> np.dtype[Any] | None:
+    """The dtype of a leaf that is an array of numbers, of which NumPy has one object for all arrays."""
+    return leaf.dtype if type(leaf) is np.ndarray and leaf.dtype.kind in "biufc" else None
 
 
 def _warn_of_none(function: UserFunction, number: int) -> None:

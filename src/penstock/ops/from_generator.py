@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from types import GeneratorType
 from typing import Any
 
+import numpy as np
+
+from penstock.blocks.receive import SMALL
 from penstock.blocks.spec import Spec
 from penstock.errors import ArgumentTypeError, DataError
 from penstock.functions.function import UserFunction, ends_program
@@ -15,7 +18,7 @@ from penstock.graph.op import UNKNOWN, Op
 from penstock.graph.running import Context, Running
 from penstock.ops.parts.collect import Collector
 from penstock.ops.parts.collected import CollectedSource
-from penstock.ops.parts.signature import converted
+from penstock.ops.parts.signature import agrees, converted
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -88,6 +91,8 @@ class RunningGenerator(CollectedSource):
         """Collect up to so many elements, fewer if they fill a block."""
         if self._source is None:
             self._source = self._opened()
+        signature, made = self._op.signature, self._made
+        single = signature.leaves[0] if signature is not None and signature.structure.is_leaf else None
         for _ in range(rows):
             try:
                 element = next(self._source)
@@ -101,14 +106,17 @@ class RunningGenerator(CollectedSource):
                 raise self._function.failed(error, self._seen) from error
             number = self._seen
             self._seen += 1
-            if self._op.signature is None:
-                leaves = self._made.leaves_of(element, number)
+            if type(element) is np.ndarray and element.nbytes <= SMALL and single and agrees(element, single):
+                made.add_small(element)
             else:
-                leaves = converted(element, self._op.signature, self._label, number, self._where)
-            del element  # a reference to it more, and its arrays would be copied
-            self._made.add(leaves)
-            del leaves
-            if self._made.full:
+                if signature is None:
+                    leaves = made.leaves_of(element, number)
+                else:
+                    leaves = converted(element, signature, self._label, number, self._where)
+                del element  # a reference to it more, and its arrays would be copied
+                made.add(leaves)
+                del leaves
+            if made.full:
                 return
 
     def _opened(self) -> Iterator[Any]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from numpy.typing import NDArray
+
 from penstock.blocks.block import Block
 from penstock.blocks.build import LeafError, as_leaf, column_of
 from penstock.blocks.columns import size_of
@@ -20,8 +22,8 @@ class Collector:
         self._where = where
         self._room = room
         self._structure = structure
-        self._rows: list[list[Any]] = []
-        self._size = 0
+        self._columns: list[list[Any]] = []
+        self._rows = self._size = 0
 
     def leaves_of(self, element: Any, number: int) -> list[Any]:
         """The leaves of an element; `DataError` if it has another structure than those before it."""
@@ -49,8 +51,20 @@ class Collector:
         Arrays that others can reach are copied, so the caller first lets go of the element.
         """
         own(leaves)
-        self._rows.append(leaves)
+        if not self._rows:
+            self._columns = [[] for _ in leaves]
+        for column, leaf in zip(self._columns, leaves, strict=True):
+            column.append(leaf)
+        self._rows += 1
         self._size += sum(map(size_of, leaves))
+
+    def add_small(self, array: NDArray[Any]) -> None:
+        """The same for an element that is one small array, whoever else has it."""
+        if not self._rows:
+            self._columns = [[]]
+        self._columns[0].append(array.copy())
+        self._rows += 1
+        self._size += size_of(array)
 
     @property
     def full(self) -> bool:
@@ -59,9 +73,9 @@ class Collector:
 
     def block(self) -> Block | None:
         """What has been taken since the last time; None if that is nothing."""
-        rows, self._rows, self._size = self._rows, [], 0
+        rows, columns = self._rows, self._columns
+        self._rows, self._size, self._columns = 0, 0, []
         if not rows:
             return None
         assert self._structure is not None
-        columns = [column_of(leaves) for leaves in zip(*rows, strict=True)]
-        return Block(self._structure, columns, len(rows))
+        return Block(self._structure, [column_of(leaves) for leaves in columns], rows)

@@ -38,7 +38,7 @@ def converted(element: Any, spec: Spec, label: str, number: int, where: str) -> 
         ) from None
     out = []
     for i, (leaf, wanted) in enumerate(zip(leaves, spec.leaves, strict=True)):
-        if _agrees(leaf, wanted):
+        if agrees(leaf, wanted):
             out.append(leaf)
             continue
         path = spec.structure.paths()[i]
@@ -55,18 +55,22 @@ def converted(element: Any, spec: Spec, label: str, number: int, where: str) -> 
     return out
 
 
-def _agrees(leaf: Any, wanted: TensorSpec) -> bool:
+def agrees(leaf: Any, wanted: TensorSpec) -> bool:
     """Whether a leaf of numbers is as the signature says, seen at a glance."""
-    if type(leaf) is not np.ndarray and not isinstance(leaf, np.number | np.bool_):
+    is_array = type(leaf) is np.ndarray
+    if not is_array and not isinstance(leaf, np.number | np.bool_):
         return type(leaf) is bytes and wanted.dtype == BYTES and wanted.shape in ((), None)
-    if leaf.dtype != wanted.dtype or leaf.dtype.kind not in "biufc":
+    dtype, shape, its = leaf.dtype, wanted.shape, leaf.shape
+    if dtype != wanted.dtype or dtype.kind not in "biufc":
         return False
-    shape = wanted.shape
-    if leaf.shape == shape:
-        return type(leaf) is not np.ndarray or shape != ()
-    if shape is None or not shape or len(shape) != leaf.ndim:
+    if its == shape:
+        return not is_array or shape != ()
+    if not shape or len(shape) != len(its):
         return False
-    return all(size is None or size == its for size, its in zip(shape, leaf.shape, strict=True))
+    for size, one in zip(shape, its):  # noqa: B905, SIM110  (as quick as can be, for each element)
+        if size is not None and size != one:
+            return False
+    return True
 
 
 def _converted(leaf: Any, wanted: TensorSpec) -> Any:
