@@ -36,6 +36,10 @@ class Structure:
 
     def flatten(self, element: Any) -> list[Any]:
         """The leaves of `element`, in order; raises TypeError where it has another structure."""
+        if self.is_flat and type(element) is self.kind and len(element) == len(self.children):
+            quick = list(element) if self.kind is tuple else [element.get(key, ()) for key in self.keys]
+            if not any(map(_is_nest, quick)):
+                return quick
         out: list[Any] = []
         self._flatten(element, out)
         return out
@@ -121,6 +125,10 @@ class Structure:
 
 
 LEAF = Structure()
+
+
+def _is_nest(part: Any) -> bool:
+    return isinstance(part, dict | tuple)
 
 
 def structure_of(element: Any, *, top: bool = True) -> Structure:

@@ -7,7 +7,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from penstock.blocks.block import Block
-from penstock.blocks.build import LeafError, as_leaf, column_of
+from penstock.blocks.build import LeafError, column_of, leaves_of
 from penstock.blocks.columns import size_of
 from penstock.blocks.receive import own
 from penstock.blocks.structure import Structure, structure_of
@@ -29,9 +29,7 @@ class Collector:
         """The leaves of an element; `DataError` if it has another structure than those before it."""
         structure = self._structure or structure_of(element)
         try:
-            leaves = [as_leaf(leaf) for leaf in structure.flatten(element)]
-            if any(isinstance(leaf, tuple | dict) for leaf in leaves):
-                raise TypeError(f"expected the structure {structure}, got {structure_of(element)}")
+            leaves = leaves_of(structure, element)
         except LeafError as error:
             message = f"{self._where}: element {number} has {error}."
             raise DataError(message, op=self._label, number=number) from None

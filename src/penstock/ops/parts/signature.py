@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from penstock.blocks.build import LeafError, as_leaf
+from penstock.blocks.build import NUMBERS, LeafError, as_leaf
 from penstock.blocks.spec import BYTES, OBJECT, TEXT, Spec, TensorSpec, dtype_name, spec_of
 from penstock.blocks.structure import structure_of
 from penstock.errors import ArgumentTypeError, DataError
@@ -38,7 +38,12 @@ def converted(element: Any, spec: Spec, label: str, number: int, where: str) -> 
         ) from None
     out = []
     for i, (leaf, wanted) in enumerate(zip(leaves, spec.leaves, strict=True)):
-        if agrees(leaf, wanted):
+        if type(leaf) in NUMBERS and wanted.shape == ():
+            plain = NUMBERS[type(leaf)](leaf)
+            if type(plain) is wanted.dtype.type:
+                out.append(plain)
+                continue
+        elif agrees(leaf, wanted):
             out.append(leaf)
             continue
         path = spec.structure.paths()[i]
