@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 from types import FrameType, TracebackType
@@ -49,7 +50,15 @@ def failing_line(traceback: TracebackType | None) -> str:
 
 def _short(path: str) -> str:
     try:
-        relative = os.path.relpath(path)
+        return _seen_from(os.getcwd(), path)  # noqa: PTH109  (for each op that is declared)
+    except OSError:  # the folder is gone
+        return path
+
+
+@functools.lru_cache(maxsize=256)
+def _seen_from(folder: str, path: str) -> str:
+    try:
+        relative = os.path.relpath(path, folder)
     except ValueError:
         return path
     return path if relative.startswith("..") else relative

@@ -48,7 +48,8 @@ def _everywhere(node: Node, rewrite: Rewrite) -> tuple[Node, list[str]]:
         better, words = _everywhere(above, rewrite)
         inputs.append(better)
         done += words
-    node = node.with_inputs(*inputs)
+    if any(better is not above for better, above in zip(inputs, node.inputs, strict=True)):
+        node = node.with_inputs(*inputs)
     found = rewrite(node)
     if found is None:
         return node, done
