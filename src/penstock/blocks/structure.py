@@ -36,8 +36,9 @@ class Structure:
 
     def flatten(self, element: Any) -> list[Any]:
         """The leaves of `element`, in order; raises TypeError where it has another structure."""
-        if self.is_flat and type(element) is self.kind and len(element) == len(self.children):
-            quick = list(element) if self.kind is tuple else [element.get(key, ()) for key in self.keys]
+        kind: Any = type(element)
+        if self.is_flat and kind is self.kind and len(element) == len(self.children):
+            quick = list(element) if kind is tuple else [element.get(key, ()) for key in self.keys]
             if not any(map(_is_nest, quick)):
                 return quick
         out: list[Any] = []

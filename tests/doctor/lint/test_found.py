@@ -159,6 +159,42 @@ CASES = {
             print(batch)
         """,
     ),
+    "AUTOTUNE behind batches that are padded to the longest": (
+        "PSK010",
+        """
+        import tensorflow as tf
+        ds = tf.data.TFRecordDataset("a").padded_batch(8, ([None], [])).prefetch(tf.data.AUTOTUNE)
+        model.fit(ds)
+        """,
+    ),
+    "AUTOTUNE in every process of a host": (
+        "PSK010",
+        """
+        import horovod.tensorflow as hvd
+        import tensorflow as tf
+        ds = tf.data.TFRecordDataset("a").shard(hvd.size(), hvd.rank()).batch(8).prefetch(tf.data.AUTOTUNE)
+        model.fit(ds)
+        """,
+    ),
+    "a cache in several lines, read by one filter alone": (
+        "PSK004",
+        """
+        import tensorflow as tf
+        cached = tf.data.TFRecordDataset("a").map(read).cache()
+        wide = cached.filter(lambda x: x > 3)
+        """,
+    ),
+    "from_generator in every epoch, by a name": (
+        "PSK002",
+        """
+        import tensorflow as tf
+        def train(epochs, source, spec, model):
+            history = []
+            for epoch in range(epochs):
+                ds = tf.data.Dataset.from_generator(source.rows, output_signature=spec).batch(8)
+                history.append(model.fit(ds))
+        """,
+    ),
     "an array loaded by Keras, in graph mode": (
         "PSK011",
         """
@@ -540,6 +576,266 @@ CASES = {
                 x = g(x, step=i)
         """,
     ),
+    "a cache before take, in several lines": (
+        "PSK005",
+        """
+        import tensorflow as tf
+        def read(files):
+            ds = tf.data.TFRecordDataset(files)
+            ds = ds.cache()
+            ds = ds.take(100)
+            return ds
+        """,
+    ),
+    "batch and shuffle of one of the splits that were loaded": (
+        "PSK006",
+        """
+        import tensorflow_datasets as tfds
+        import tensorflow as tf
+        (train, test), info = tfds.load("mnist", split=["train", "test"], with_info=True)
+        train = train.batch(32).shuffle(1000)
+        """,
+    ),
+    "randomness of Python in a tf.function": (
+        "PSK015",
+        """
+        from random import randint
+        import tensorflow as tf
+        @tf.function
+        def step(x):
+            return x * randint(1, 3)
+        """,
+    ),
+    "randomness of NumPy in a jitted function": (
+        "PSK015",
+        """
+        from functools import partial
+        import jax
+        import numpy as np
+        @partial(jax.jit, static_argnums=0)
+        def noisy(n, x):
+            return x + np.random.normal(size=n)
+        """,
+    ),
+    "a new iterator of a dataset that is annotated": (
+        "PSK016",
+        """
+        import tensorflow as tf
+        def train(ds: tf.data.Dataset, steps, model):
+            for step in range(steps):
+                model(next(iter(ds)))
+        """,
+    ),
+    "a new iterator of a loader that an object holds": (
+        "PSK016",
+        """
+        from torch.utils.data import DataLoader
+        class Trainer:
+            def __init__(self, rows):
+                self.loader = DataLoader(rows, 32)
+            def train(self, steps):
+                for _ in range(steps):
+                    self.step(next(iter(self.loader)))
+        """,
+    ),
+    "an array that each round makes longer": (
+        "PSK105",
+        """
+        import jax
+        import jax.numpy as jnp
+        @jax.jit
+        def score(tokens):
+            return tokens.sum()
+        def decode(tokens, pick):
+            for _ in range(100):
+                tokens = jnp.concatenate([tokens, pick(tokens)])
+                score(tokens)
+        """,
+    ),
+    "a tensor of a trace that an object keeps": (
+        "PSK106",
+        """
+        import tensorflow as tf
+        class Trainer:
+            @tf.function
+            def step(self, x):
+                loss = tf.reduce_mean(x)
+                self.losses.append(loss)
+                return loss
+        """,
+    ),
+    "a loss added as a list": ("PSK201", torch_loop("seen = []", "seen += [loss]")),
+    "a loss appended with its epoch": ("PSK201", torch_loop("seen = []", "seen.append((epoch, loss))")),
+    "a loss appended in a dictionary": ("PSK201", torch_loop("seen = []", 'seen.append({"loss": loss})')),
+    "a loss put in the place of its step": (
+        "PSK201",
+        """
+        import torch
+        def train(loader, model, criterion, optimizer):
+            seen = {}
+            for step, (x, y) in enumerate(loader):
+                loss = criterion(model(x), y)
+                loss.backward()
+                optimizer.step()
+                seen[step] = loss
+        """,
+    ),
+    "outputs of a model that an object holds": (
+        "PSK205",
+        """
+        import torch
+        class Trainer:
+            def predict(self, loader):
+                self.model.eval()
+                kept = []
+                for x in loader:
+                    out = self.model(x)
+                    kept.append(out)
+                return torch.cat(kept)
+        """,
+    ),
+    "outputs in a comprehension": (
+        "PSK205",
+        """
+        import torch
+        def predict(model, loader):
+            model.eval()
+            return torch.cat([model(x) for x in loader])
+        """,
+    ),
+    "a device that is a GPU where there is one": (
+        "PSK206",
+        """
+        import torch
+        from torch.utils.data import DataLoader, Dataset
+        DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        class Rows(Dataset):
+            def __getitem__(self, i):
+                return torch.tensor(self.rows[i], device=DEVICE)
+        loader = DataLoader(Rows(), batch_size=8, num_workers=4)
+        """,
+    ),
+    "a hook in a method that a loop calls": (
+        "PSK210",
+        """
+        import torch
+        class Probe:
+            def look(self, x):
+                self.net.fc.register_forward_hook(self.keep)
+                return self.net(x)
+            def run(self, loader):
+                return [self.look(x) for x in loader]
+        """,
+    ),
+    "predict of a model that an object holds": (
+        "PSK302",
+        """
+        import numpy as np
+        from tensorflow.keras.models import load_model
+        class Scorer:
+            def __init__(self):
+                self.model = load_model("a.keras")
+            def score(self, images):
+                return [self.model.predict(np.expand_dims(image, 0)) for image in images]
+        """,
+    ),
+    "predict in a function that a loop calls": (
+        "PSK302",
+        """
+        import numpy as np
+        from tensorflow.keras.models import load_model
+        model = load_model("a.keras")
+        def score(image):
+            return model.predict(image[np.newaxis])[0]
+        for image in images:
+            print(score(image))
+        """,
+    ),
+    "a loader that a function makes for every epoch": (
+        "PSK208",
+        """
+        from torch.utils.data import DataLoader
+        def loader(rows):
+            return DataLoader(rows, 32, num_workers=4)
+        def train(rows, model, epochs):
+            for epoch in range(epochs):
+                for x in loader(rows):
+                    model(x)
+        """,
+    ),
+    "empty_cache after a backward without a name": (
+        "PSK213",
+        """
+        from torch import cuda
+        def train(loader, model, optimizer):
+            for x in loader:
+                model(x).sum().backward()
+                optimizer.step()
+                cuda.empty_cache()
+        """,
+    ),
+    "a meter that lists what it gets": (
+        "PSK214",
+        """
+        import torch
+        class Meter:
+            def __init__(self):
+                self.values = []
+            def add(self, value):
+                self.values.append(value)
+        def train(loader, model, criterion, optimizer):
+            meter = Meter()
+            for x, y in loader:
+                loss = criterion(model(x), y)
+                loss.backward()
+                optimizer.step()
+                meter.add(loss)
+        """,
+    ),
+    "compile before every batch": (
+        "PSK303",
+        """
+        import keras
+        def train(batches):
+            model = keras.Sequential([keras.layers.Dense(2)])
+            for x, y in batches:
+                model.compile(optimizer="sgd", loss="mse")
+                model.train_on_batch(x, y)
+        """,
+    ),
+    "operations in the loop of a session that was handed in": (
+        "PSK103",
+        """
+        import tensorflow as tf
+        tf.compat.v1.disable_eager_execution()
+        def run(sess, xs):
+            for x in xs:
+                sess.run(tf.square(x))
+        """,
+    ),
+    "jit of a partial that has a name": (
+        "PSK401",
+        """
+        import functools
+        import jax
+        def train(xs, step, p):
+            for x in xs:
+                bound = functools.partial(step, x)
+                p = jax.jit(bound)(p)
+        """,
+    ),
+    "several models in one loop": (
+        "PSK301",
+        """
+        import keras
+        def search(x, y, sizes):
+            for size in sizes:
+                one = keras.Sequential([keras.layers.Dense(size)])
+                two = keras.Sequential([keras.layers.Dense(size)])
+                one.fit(x, y)
+                two.fit(x, y)
+        """,
+    ),
 }  # fmt: skip
 
 
@@ -550,7 +846,7 @@ def test_given_a_mistake_in_other_words_then_it_is_found_once(name: str) -> None
 
 
 def test_given_several_pipelines_without_a_budget_then_one_finding_a_file_is_enough() -> None:
-    line = "for x in tf.data.Dataset.range(9).prefetch(tf.data.AUTOTUNE):\n    print(x)\n"
+    line = "for x in tf.data.Dataset.range(9).ragged_batch(2).prefetch(tf.data.AUTOTUNE):\n    print(x)\n"
     assert [found.line for found in lint_text("import tensorflow as tf\n" + line + line)] == [2]
 
 

@@ -564,6 +564,257 @@ CASES = {
                     losses.append(loss)
             return jax.device_get(losses)
         """,
+    "a generator for every split, each in its place": """
+        import tensorflow as tf
+        def wrapped(splits, spec):
+            made = {}
+            for name, split in splits.items():
+                ds = tf.data.Dataset.from_generator(lambda: split, output_signature=spec)
+                made[name] = ds.batch(8)
+            return made
+        """,
+    "a generator for every part, in a list": """
+        import tensorflow as tf
+        def wrapped(parts, spec):
+            return [tf.data.Dataset.from_generator(part, output_signature=spec) for part in parts]
+        """,
+    "a function that stands for an operation of a converted model": """
+        import tensorflow as tf
+        def fused(x, size):
+            @tf.function(experimental_implements=f"my:op:{size}")
+            def op(y):
+                return y * size
+            return op(x)
+        def build(x, sizes):
+            return [fused(x, size) for size in sizes]
+        """,
+    "a cache that three filters share": """
+        import tensorflow as tf
+        cached = tf.data.TFRecordDataset("a").map(read).cache()
+        train = cached.filter(lambda x, fold: fold < 4)
+        test = cached.filter(lambda x, fold: fold >= 4)
+        """,
+    "batches of one behind a prefetch": """
+        import tensorflow as tf
+        ds = tf.data.TFRecordDataset("a").map(read).prefetch(4).batch(1)
+        """,
+    "a prefetched dataset that is read twice and zipped": """
+        import tensorflow as tf
+        def pairs(ds):
+            ds = ds.prefetch(tf.data.AUTOTUNE)
+            left = ds.shuffle(100, reshuffle_each_iteration=True)
+            right = ds.shuffle(100, reshuffle_each_iteration=True)
+            return tf.data.Dataset.zip((left, right))
+        """,
+    "a shuffled validation set in a cache": """
+        import tensorflow as tf
+        val_ds = tf.data.TextLineDataset("valid.txt").shuffle(500).batch(8).cache()
+        """,
+    "a dataset that a function of another file may change in every round": """
+        import tensorflow as tf
+        from mine import noisy
+        def make(rows):
+            other = noisy(rows)
+            return tf.data.Dataset.from_tensor_slices(other).batch(8)
+        def train(rows, model):
+            for epoch in range(9):
+                model.fit(make(rows))
+        """,
+    "a generator for every task, in a graph of its own": """
+        import tensorflow as tf
+        def graphs(tasks, spec, build):
+            made = {}
+            for name, task in tasks.items():
+                ds = tf.data.Dataset.from_generator(task, output_signature=spec)
+                made[name] = build(data=ds)
+            return made
+        """,
+    "a held-out set with noise in a cache": """
+        import tensorflow as tf
+        def noisy(x):
+            return x + tf.random.uniform([])
+        ds_test = tf.data.TFRecordDataset("test").map(noisy).cache()
+        """,
+    "a second shuffle, of batches, where one asks for it": """
+        import tensorflow as tf
+        def read(path, size, batches):
+            ds = tf.data.TFRecordDataset(path)
+            if size:
+                ds = ds.shuffle(size)
+            ds = ds.batch(8)
+            if batches:
+                ds = ds.shuffle(batches)
+            return ds
+        """,
+    "a parallel map behind prefetch, which runs ahead by itself": """
+        import tensorflow as tf
+        ds = tf.data.TFRecordDataset("a").prefetch(4).map(read, num_parallel_calls=8)
+        """,
+    "a prefetch at the end of many ways": """
+        import tensorflow as tf
+        def read(path, a, b, c, d, e):
+            ds = tf.data.TFRecordDataset(path).prefetch(8)
+            if a:
+                ds = ds.map(one)
+            if b:
+                ds = ds.map(two)
+            if c:
+                ds = ds.map(three)
+            if d:
+                ds = ds.map(four)
+            if e:
+                ds = ds.batch(8)
+            return ds.prefetch(2)
+        """,
+    "a step that is made anew for every epoch": """
+        import tensorflow as tf
+        def train(model, ds, epochs, weights):
+            for epoch in range(epochs):
+                weight = weights(epoch)
+                @tf.function
+                def step(x):
+                    return model(x) * weight
+                for x in ds:
+                    step(x)
+        """,
+    "an operation for each variable of the graph": """
+        import tensorflow.compat.v1 as tf
+        def flat(scope):
+            sess = tf.Session()
+            return [sess.run(tf.reshape(one, [-1])) for one in tf.trainable_variables(scope)]
+        """,
+    "losses of the parts of one step, made into one": """
+        import tensorflow as tf
+        def step(models, parts):
+            losses = []
+            for model, part in zip(models, parts):
+                with tf.GradientTape() as tape:
+                    loss = model(part)
+                grads = tape.gradient(loss, model.trainable_variables)
+                losses.append(loss)
+            return tf.reduce_mean(losses)
+        """,
+    "outputs that were made under no_grad and kept after it": """
+        import torch
+        def predict(net, loader):
+            net.eval()
+            kept = []
+            for x in loader:
+                with torch.no_grad():
+                    out = net(x)
+                kept.append(out)
+            return kept
+        """,
+    "a list of outputs under no_grad": """
+        import torch
+        def predict(net, loader):
+            net.eval()
+            with torch.no_grad():
+                return [net(x) for x in loader]
+        """,
+    "a GPU in a Dataset that no worker reads": """
+        import torch
+        from torch.utils.data import DataLoader, Dataset
+        class Rows(Dataset):
+            def __getitem__(self, i):
+                return self.rows[i].to("cuda")
+        loader = DataLoader(Rows(), batch_size=8)
+        """,
+    "a hook that its method takes away": """
+        import torch
+        class Probe:
+            def look(self, x):
+                self.handles.append(self.net.register_forward_hook(self.keep))
+                self.net.fc.register_forward_hook(self.keep)
+                out = self.net(x)
+                self.net.fc._forward_hooks.clear()
+                return out
+            def run(self, loader):
+                for x in loader:
+                    self.look(x)
+        """,
+    "a random number that is drawn outside of what is traced": """
+        import random
+        import tensorflow as tf
+        @tf.function
+        def step(x, by):
+            return x * by
+        def train(x):
+            for _ in range(9):
+                step(x, tf.constant(random.random()))
+        """,
+    "random numbers that are meant to be a constant of the function": """
+        import numpy as np
+        import tensorflow as tf
+        @tf.function
+        def mixed(x):
+            return x @ tf.constant(np.random.randn(9, 9), dtype=tf.float32)
+        """,
+    "a cache that take and skip share": """
+        import tensorflow as tf
+        ds = tf.data.TFRecordDataset("a").cache()
+        test = ds.take(100)
+        train = ds.skip(100)
+        """,
+    "losses in the place of a part of the loss": """
+        import torch
+        def train(loader, model, criteria, optimizer):
+            last = {}
+            for x, y in loader:
+                for name, criterion in criteria.items():
+                    loss = criterion(model(x), y)
+                    loss.backward()
+                    last[name] = loss
+                optimizer.step()
+        """,
+    "losses put into an array of NumPy": """
+        import numpy as np
+        import torch
+        def train(loader, model, criterion, optimizer):
+            seen = np.zeros(len(loader))
+            for step, (x, y) in enumerate(loader):
+                loss = criterion(model(x), y)
+                loss.backward()
+                optimizer.step()
+                seen[step] = loss
+        """,
+    "a meter that lists what it gets, up to a length": """
+        from collections import deque
+        import torch
+        class Meter:
+            def __init__(self):
+                self.values = deque(maxlen=20)
+            def add(self, value):
+                self.values.append(value)
+        def train(loader, model, criterion, optimizer):
+            meter = Meter()
+            for x, y in loader:
+                loss = criterion(model(x), y)
+                loss.backward()
+                optimizer.step()
+                meter.add(loss)
+        """,
+    "a loader for another part of the rows in every round": """
+        from torch.utils.data import DataLoader
+        def loader(rows):
+            return DataLoader(rows, 32, num_workers=4)
+        def train(parts, model):
+            for part in parts:
+                for x in loader(part):
+                    model(x)
+        """,
+    "an array that each round joins anew": """
+        import numpy as np
+        import tensorflow as tf
+        @tf.function
+        def step(x):
+            return tf.reduce_sum(x)
+        def train(real, made, picks):
+            for pick in picks:
+                rows = real[pick]
+                rows = np.concatenate([rows, made[pick]])
+                step(rows)
+        """,
     "no framework at all": """
         def f(ds):
             for i in range(9):

@@ -26,6 +26,7 @@ SAME = frozenset(
     ]
 )
 """Methods of a tensor that give a tensor with the same graph behind it."""
+BACKWARD = frozenset(["backward", "manual_backward"])
 OFF = frozenset(
     ["torch.no_grad", "torch.inference_mode", "torch.autograd.no_grad", "torch.autograd.inference_mode"]
 )
@@ -37,7 +38,7 @@ def backwards(module: Module) -> Iterator[tuple[ast.Call, ast.Name]]:
     `loss.backward()`, `scaler.scale(loss).backward()`, `accelerator.backward(loss)` and the like.
     """
     for call in module.calls:
-        if not isinstance(call.func, ast.Attribute) or call.func.attr not in {"backward", "manual_backward"}:
+        if not isinstance(call.func, ast.Attribute) or call.func.attr not in BACKWARD:
             continue
         base = call.func.value
         if call.args and isinstance(call.args[0], ast.Name):

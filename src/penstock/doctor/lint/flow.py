@@ -157,9 +157,12 @@ class Flow:
                 self._expression(child, env)
 
     def _inner(self, node: Function, env: Env) -> None:
-        """A function is made here: its defaults are evaluated now, its body later."""
-        for default in [*node.args.defaults, *node.args.kw_defaults]:
+        """A function is made here: its defaults and annotations are evaluated now, its body later."""
+        given = node.args
+        for default in [*given.defaults, *given.kw_defaults]:
             self._expression(default, env)
+        for one in [*given.posonlyargs, *given.args, *given.kwonlyargs]:
+            self._expression(one.annotation, env)
         if node not in self.scopes:
             scope = self.scopes[node] = Scope(node, self._scope)
             self._later.append((node, scope))

@@ -28,7 +28,7 @@ def appended(module: Module) -> Iterator[Kept]:
         if not isinstance(func, ast.Attribute) or func.attr != "append" or len(call.args) != 1:
             continue
         around = list(loops(module, call))
-        if around and older(module, func.value, around[0]) and not _bounded(module, func.value):
+        if around and older(module, func.value, around[0]) and not bounded(module, func.value):
             yield Kept(call, func.value, call.args[0], around[0], around[-1])
 
 
@@ -42,7 +42,7 @@ def older(module: Module, container: ast.expr, loop: ast.AST) -> bool:
     return bool(found) and not any(module.within(one.node, loop) for one in found)
 
 
-def _bounded(module: Module, container: ast.expr) -> bool:
+def bounded(module: Module, container: ast.expr) -> bool:
     """Whether the container drops what is too much: a deque with a length; or somebody empties it."""
     for one, _ in module.origins(container):
         if (
@@ -79,9 +79,9 @@ def made_again(module: Module, node: ast.AST) -> ast.AST | None:
     return maker if any(repeated(module, call) is not None for call in called) else None
 
 
-def only_called(module: Module, name: str, made: ast.AST, scope: ast.AST) -> bool:
-    """Whether all that a scope does with a name, as defined at `made`, is to call it, at least once."""
-    uses = [
+def uses(module: Module, name: str, made: ast.AST, scope: ast.AST) -> list[ast.Name]:
+    """Where a scope reads a name as it is defined at `made`."""
+    return [
         node
         for node in ast.walk(scope)
         if isinstance(node, ast.Name)
@@ -89,5 +89,19 @@ def only_called(module: Module, name: str, made: ast.AST, scope: ast.AST) -> boo
         and isinstance(node.ctx, ast.Load)
         and any(one.node is made for one in module.definitions(node))
     ]
-    parents = [(node, module.parents[node]) for node in uses]
-    return bool(uses) and all(isinstance(above, ast.Call) and above.func is node for node, above in parents)
+
+
+def named(module: Module, node: ast.expr) -> ast.Name | None:
+    """The name that an expression is assigned to, if that is all that happens to it."""
+    above = module.parents[node]
+    if isinstance(above, ast.Assign) and len(above.targets) == 1 and isinstance(above.targets[0], ast.Name):
+        return above.targets[0]
+    return None
+
+
+def only_called(module: Module, name: str, made: ast.AST, scope: ast.AST) -> bool:
+    """Whether all that a scope does with a name, as defined at `made`, is to call it, at least once."""
+    parents = [(node, module.parents[node]) for node in uses(module, name, made, scope)]
+    return bool(parents) and all(
+        isinstance(above, ast.Call) and above.func is node for node, above in parents
+    )

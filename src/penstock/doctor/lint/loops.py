@@ -5,10 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from penstock.doctor.lint.flow import Function
 from penstock.doctor.lint.module import COMPREHENSIONS, FUNCTIONS, LOOPS, Module, constant
 
 Loop = ast.For | ast.AsyncFor | ast.While | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 ENDS = (ast.Break, ast.Return, ast.Raise)
+HARMLESS = ("builtins.", "functools.", "itertools.", "logging.", "math.", "os.path.")
+"""Modules whose functions give the same for the same, or nothing at all."""
 LITERALS = (ast.Tuple, ast.List, ast.Set, ast.Dict)
 
 
@@ -166,12 +169,25 @@ def _pure(module: Module, call: ast.Call, pure: tuple[str, ...]) -> bool:
     if isinstance(call.func, ast.Attribute):
         return bool(module.name(call.func.value)) or _from_pure(module, call.func.value, pure)
     made = module.function(call.func)
-    if made is None:
+    return made is not None and _pure_body(module, made, pure)
+
+
+def _pure_body(module: Module, made: Function, pure: tuple[str, ...], depth: int = 3) -> bool:
+    """Whether a function of this file gives the same for the same: it calls only what is known to do so."""
+    if depth <= 0 or any(isinstance(one, (ast.Global, ast.Nonlocal)) for one in ast.walk(made)):
         return False
-    inner = [one for one in ast.walk(made) if isinstance(one, ast.Call) and one is not call]
-    return not any(isinstance(one, (ast.Global, ast.Nonlocal)) for one in ast.walk(made)) and not any(
-        "random" in module.called(one) or "time" in module.called(one) for one in inner
-    )
+    for one in module.inside(made):
+        if not isinstance(one, ast.Call):
+            continue
+        name = module.called(one)
+        inner = module.function(one.func)
+        if "random" in name or "time" in name or (name and not name.startswith((*pure, *HARMLESS))):
+            return False
+        if inner is not None and inner is not made and not _pure_body(module, inner, pure, depth - 1):
+            return False
+        if not name and inner is None and not isinstance(one.func, ast.Attribute):
+            return False
+    return True
 
 
 def _from_pure(module: Module, node: ast.expr, pure: tuple[str, ...]) -> bool:

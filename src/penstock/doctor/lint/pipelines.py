@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from penstock.doctor.lint.module import DEPTH, FUNCTIONS, NOTHING, Frame, Module, word
+from penstock.doctor.lint.module import DEPTH, FUNCTIONS, NOTHING, Frame, Module, constant, word
 
 METHODS = frozenset(
     [
@@ -45,6 +45,7 @@ METHODS = frozenset(
         "zip",
     ]
 )
+BATCHES = frozenset(["batch", "padded_batch", "ragged_batch"])
 SOURCES = ("tf.data.", "penstock.Dataset.", "penstock.TFRecordDataset", "penstock.TextLineDataset")
 PENSTOCK_SOURCES = [
     "ArrayRecord",
@@ -147,7 +148,7 @@ class Pipelines:
             if isinstance(one, ast.Call):
                 found += self._call(one, inner, depth - 1, seen)
             elif isinstance(one, ast.Name):
-                found.append(Chain(self._annotated(one)))
+                found.append(self._loaded(one) or Chain(self._annotated(one)))
             elif isinstance(one, ast.Attribute):
                 found.append(Chain(""))
         return [chain for chain in _distinct(found) if self.possible(chain)][:MOST]
@@ -177,6 +178,14 @@ class Pipelines:
             if "penstock" in self.module.imported:
                 return "penstock"
         return ""
+
+    def _loaded(self, node: ast.Name) -> Chain | None:
+        """The dataset of `(train, test), info = tfds.load(...)`."""
+        made = [one.value for one in self.module.definitions(node) if one.kind in {"unpack", "other"}]
+        calls = [one for one in made if isinstance(one, ast.Call)]
+        if len(calls) == 1 and self.module.called(calls[0]) == "tensorflow_datasets.load":
+            return Chain("tf", calls[0], "tensorflow_datasets.load")
+        return None
 
     def _annotated(self, node: ast.Name) -> str:
         for made in self.module.definitions(node):
@@ -238,6 +247,12 @@ def source_library(name: str) -> str:
     if name in {f"penstock.{kind}Dataset" for kind in PENSTOCK_SOURCES} | {"penstock.WebDataset"}:
         return "penstock"
     return ""
+
+
+def of_one(module: Module, step: Step) -> bool:
+    """Whether a step makes batches of one element each, which is next to nothing to do."""
+    size = step.argument("batch_size", 0) if step.name in BATCHES else None
+    return size is not None and all(constant(one) == 1 for one, _ in module.origins(size, step.frame))
 
 
 def _known(test: ast.expr, way: bool) -> Iterator[tuple[str, bool]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from penstock.doctor.lint.facts import Facts
@@ -12,11 +13,15 @@ from penstock.doctor.lint.rule import Hit, Rule
 CHOOSES = frozenset(["take", "skip", "shard", "filter", "interleave", "flat_map", "apply"])
 """Behind a shuffle these draw a sample that is meant to stay, or read the files whose names were shuffled."""
 
+HELD_OUT = frozenset(["val", "valid", "validation", "test", "eval", "evaluation", "dev"])
+
 
 def check(facts: Facts) -> Iterator[Hit]:
     """`cache` with a random `map` or a `shuffle` before it, and no `shuffle` behind it."""
     for chain in facts.whole:
         for place, step in chain.find("cache"):
+            if _held_out(facts, step.call):
+                continue
             if drawn := _random_map(facts, chain, place):
                 yield step.call, f"cache() keeps what {drawn} drew: every epoch gets the same augmentation"
             elif _frozen_order(chain, place):
@@ -40,6 +45,13 @@ def _frozen_order(chain: Chain, place: int) -> bool:
     if last.argument("reshuffle_each_iteration", 2) is not None or last.argument("seed", 1) is not None:
         return False  # the order is meant to be the same
     return not any(step.name in CHOOSES for step in before[shuffles[-1] :])
+
+
+def _held_out(facts: Facts, call: ast.Call) -> bool:
+    """Whether the name says that nothing is trained on it: the same in every epoch is right."""
+    made = facts.statement(call)
+    names = [one for one in ast.walk(made) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)]
+    return bool(names) and all(HELD_OUT & set(one.id.lower().split("_")) for one in names)
 
 
 RULE = Rule(

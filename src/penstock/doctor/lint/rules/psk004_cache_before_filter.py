@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from penstock.doctor.lint.facts import Facts
+from penstock.doctor.lint.kept import named, uses
 from penstock.doctor.lint.randomness import draws
 from penstock.doctor.lint.rule import Hit, Rule
 
@@ -17,6 +18,8 @@ def check(facts: Facts) -> Iterator[Hit]:
         for place, step in chain.find("cache"):
             if step.call.args or step.call.keywords:
                 continue  # a file holds it
+            if (name := named(facts, step.call)) and len(uses(facts, name.id, name, facts.tree)) > 1:
+                continue  # others read the cache too
             for later in chain.after(place):
                 if later.name == "filter":
                     test = later.argument("predicate", 0)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from penstock.doctor.lint.facts import Facts
+from penstock.doctor.lint.kept import named, uses
 from penstock.doctor.lint.module import constant
 from penstock.doctor.lint.rule import Hit, Rule
 
@@ -24,11 +26,19 @@ def check(facts: Facts) -> Iterator[Hit]:
                 for spot, one in enumerate(other.steps)
                 if one.call is step.call
             }
-            if readers == {after[0].call} and after[0].call.func.value is step.call:  # type: ignore[attr-defined]
+            if readers == {after[0].call} and _directly(facts, step.call, after[0].call):
                 yield (
                     step.call,
                     "cache() before take(): the cache is never read to its end, so it is thrown away",
                 )
+
+
+def _directly(facts: Facts, cached: ast.Call, taken: ast.Call) -> bool:
+    """Whether `take` is all that is done with a cache: in one chain, or by a name that has no other use."""
+    if isinstance(taken.func, ast.Attribute) and taken.func.value is cached:
+        return True
+    name = named(facts, cached)
+    return name is not None and len(uses(facts, name.id, name, facts.tree)) == 1
 
 
 RULE = Rule(

@@ -6,26 +6,32 @@ import ast
 from collections.abc import Iterator
 
 from penstock.doctor.lint.facts import Facts
-from penstock.doctor.lint.module import constant
-from penstock.doctor.lint.pipelines import BATCHED, Step
+from penstock.doctor.lint.pipelines import BATCHED, BATCHES, of_one
 from penstock.doctor.lint.rule import Hit, Rule
 
-BATCHES = frozenset(["batch", "padded_batch", "ragged_batch"])
 OPENS = frozenset(["unbatch", "flat_map", "interleave", "apply", "window", "group_by_window"])
 
 
 def check(facts: Facts) -> Iterator[Hit]:
     """`shuffle` with a `batch` before it, where no second `shuffle` or `batch` makes sense of it."""
+    twice = {
+        step.call
+        for chain in facts.whole
+        for place, step in chain.find("shuffle")
+        if any(one.name == "shuffle" for one in chain.before(place))
+    }
     for chain in facts.whole:
         for place, step in chain.find("shuffle"):
+            if step.call in twice:
+                continue
             before, after = chain.before(place), [one.name for one in chain.after(place)]
             batches = [
-                number for number, one in enumerate(before) if one.name in BATCHES and not _of_one(facts, one)
+                number for number, one in enumerate(before) if one.name in BATCHES and not of_one(facts, one)
             ]
             if not batches or chain.start in BATCHED or BATCHES & set(after) or OPENS & set(after):
                 continue
             names = [one.name for one in before]
-            if "shuffle" in names or OPENS & set(names[batches[-1] :]) or chain.source is None:
+            if OPENS & set(names[batches[-1] :]) or chain.source is None:
                 continue
             if sum(name in BATCHES for name in names) > 1 or _picks(facts, step.call):
                 continue
@@ -39,12 +45,6 @@ def _picks(facts: Facts, call: ast.Call) -> bool:
     """Whether the shuffle only picks a batch at random: `ds.shuffle(10).take(1)`."""
     above = facts.parents[call]
     return isinstance(above, ast.Attribute) and above.attr == "take"
-
-
-def _of_one(facts: Facts, step: Step) -> bool:
-    """Whether the batches have one element each, so that it makes no difference."""
-    size = step.argument("batch_size", 0)
-    return size is not None and all(constant(one) == 1 for one, _ in facts.origins(size, step.frame))
 
 
 RULE = Rule(

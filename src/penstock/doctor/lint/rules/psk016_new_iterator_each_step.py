@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from penstock.doctor.lint.consumers import loops_over
 from penstock.doctor.lint.facts import Facts
-from penstock.doctor.lint.loops import repeated
+from penstock.doctor.lint.loops import repeated, root
 from penstock.doctor.lint.rule import Hit, Rule
 
 
@@ -25,22 +25,32 @@ def check(facts: Facts) -> Iterator[Hit]:
         what = inner.args[0]
         if (
             loop is None
-            or not isinstance(what, ast.Name)
-            or any(facts.within(one.node, loop) for one in facts.definitions(what))
+            or not isinstance(what, (ast.Name, ast.Attribute))
+            or root(what) == ""
+            or any(facts.within(one.node, loop) for one in facts.definitions(_first(what)))
         ):
             continue
         if any(facts.within(other, loop) and other is not loop for _, other in loops_over(facts)):
             continue  # a loop over epochs, which looks at one batch in passing
         if _dataset(facts, what):
-            yield call, f"`{what.id}` starts again in every round, for one batch: always the first"
+            yield call, f"`{ast.unparse(what)}` starts again in every round, for one batch: always the first"
 
 
-def _dataset(facts: Facts, node: ast.Name) -> bool:
+def _first(node: ast.expr) -> ast.Name:
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        node = node.value
+    assert isinstance(node, ast.Name)
+    return node
+
+
+def _dataset(facts: Facts, node: ast.Name | ast.Attribute) -> bool:
     if any(chain.library for chain in facts.pipelines.chains(node)):
         return True
     made = [one for one, _ in facts.origins(node)]
     if made and all(facts.called(one) == "torch.utils.data.DataLoader" for one in made):
         return True
+    if isinstance(node, ast.Attribute):
+        return False
     given = all(one.kind == "parameter" for one in facts.definitions(node))
     return given and "torch" in facts.imported and node.id.lower().endswith("loader")
 

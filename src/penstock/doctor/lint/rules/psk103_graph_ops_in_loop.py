@@ -22,6 +22,8 @@ def check(facts: Facts) -> Iterator[Hit]:
         )
         if loop is None or loop in seen or repeated(facts, call) is None or own_graph(facts, loop):
             continue
+        if _over_variables(facts, loop):
+            continue
         seen.add(loop)
         yield call, f"{ast.unparse(call.func)}() adds to the graph in every round of a loop that runs it"
 
@@ -37,6 +39,14 @@ def runs_session(facts: Facts, loop: Loop) -> bool:
         ):
             return True
     return False
+
+
+def _over_variables(facts: Facts, loop: Loop) -> bool:
+    """Whether a loop goes over variables of the graph: there are so many and no more."""
+    if isinstance(loop, ast.While):
+        return False
+    over = loop.iter if isinstance(loop, (ast.For, ast.AsyncFor)) else loop.generators[0].iter
+    return any(facts.called(one).endswith("_variables") for one, _ in facts.origins(over))
 
 
 def _session(facts: Facts, node: ast.expr) -> bool:
@@ -80,6 +90,6 @@ with tf.compat.v1.Session() as sess:
 """,
     check=check,
     libraries=("tensorflow",),
-    hints=("Session",),
+    hints=("Session|disable_eager_execution|disable_v2_behavior",),
     sources=("https://www.tensorflow.org/api_docs/python/tf/Graph#finalize",),
 )

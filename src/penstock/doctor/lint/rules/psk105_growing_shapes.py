@@ -12,6 +12,8 @@ from penstock.doctor.lint.rule import Hit, Rule
 from penstock.doctor.lint.rules.psk104_retracing_by_numbers import FEW
 from penstock.doctor.lint.tracing import counted_calls, counts, rounds
 
+JOINS = frozenset(["jax.numpy.concatenate", "jax.numpy.hstack", "np.concatenate", "np.hstack", "tf.concat"])
+
 
 def check(facts: Facts) -> Iterator[Hit]:
     """Calls of compiled functions in a loop with a slice such as `x[:i]`."""
@@ -22,9 +24,25 @@ def check(facts: Facts) -> Iterator[Hit]:
             continue
         name = "tf.function" if found.library == "tf" else "jit"
         for one in [*call.args, *(word.value for word in call.keywords)]:
-            if isinstance(one, ast.Subscript) and _grows(facts, one.slice, loop):
+            if (isinstance(one, ast.Subscript) and _grows(facts, one.slice, loop)) or _longer(
+                facts, one, loop
+            ):
                 yield one, f"`{ast.unparse(one)}` has another shape in every round: {name} compiles for each"
                 break
+
+
+def _longer(facts: Facts, node: ast.expr, loop: Loop) -> bool:
+    """Whether the loop makes a longer array of the one before: `x = concatenate([x, more])`."""
+    if not isinstance(node, ast.Name):
+        return False
+    inside = [one for one in facts.definitions(node) if facts.within(one.node, loop)]
+    return bool(inside) and all(
+        isinstance(one.value, ast.Call)
+        and facts.called(one.value) in JOINS
+        and isinstance(parts := one.value.args[0] if one.value.args else None, (ast.List, ast.Tuple))
+        and any(isinstance(part, ast.Name) and one in facts.definitions(part) for part in parts.elts)
+        for one in inside
+    )
 
 
 def _grows(facts: Facts, node: ast.expr, loop: Loop) -> bool:
@@ -76,7 +94,7 @@ def decode(tokens, length):
 """,
     check=check,
     libraries=("tensorflow", "jax"),
-    hints=(r"\bfunction\b|jit", r"\[[^\]\n]*:"),
+    hints=(r"\bfunction\b|jit", r"\[[^\]\n]*:|concat|hstack"),
     sources=(
         "https://docs.jax.dev/en/latest/jit-compilation.html",
         "https://www.tensorflow.org/guide/function",

@@ -22,7 +22,10 @@ def check(facts: Facts) -> Iterator[Hit]:
             if node.func.attr != "append" or len(node.args) != 1:
                 continue
             name = root(node.func.value)
-            if name and name not in scope.definitions and _computed(facts, node.args[0], made):
+            own = name in scope.definitions and not (
+                name == "self" and isinstance(node.func.value, ast.Attribute)
+            )
+            if name and not own and _computed(facts, node.args[0], made):
                 yield (
                     node,
                     f"`{ast.unparse(node.func.value)}` keeps a symbol of the trace of {tool}, not a value",

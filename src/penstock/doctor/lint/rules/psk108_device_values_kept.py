@@ -20,6 +20,8 @@ def check(facts: Facts) -> Iterator[Hit]:
     for kept in appended(facts):
         if not isinstance(kept.item, ast.Name) or not older(facts, kept.container, kept.outermost):
             continue
+        if _reduced(facts, kept.container):
+            continue
         found = facts.definitions(kept.item)
         for one in asked:
             if (
@@ -33,6 +35,18 @@ def check(facts: Facts) -> Iterator[Hit]:
                     f"`{ast.unparse(kept.container)}` keeps a tensor of the device for every step",
                 )
                 break
+
+
+def _reduced(facts: Facts, container: ast.expr) -> bool:
+    """Whether a function makes one tensor of its own list: `tf.reduce_mean(losses)`."""
+    if not isinstance(container, ast.Name) or facts.maker(container) is facts.tree:
+        return False
+    return any(
+        facts.called(call).startswith("tf.")
+        and any(isinstance(one, ast.Name) and one.id == container.id for one in call.args)
+        for call in facts.inside(facts.maker(container))
+        if isinstance(call, ast.Call)
+    )
 
 
 def _tape(facts: Facts, node: ast.Name) -> bool:

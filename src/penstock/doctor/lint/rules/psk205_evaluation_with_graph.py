@@ -28,11 +28,19 @@ def check(facts: Facts) -> Iterator[Hit]:
                 continue
             (one,) = made
             item = one.value if one.kind == "assign" else None
-        if isinstance(item, ast.Call) and isinstance(item.func, ast.Name) and _in_eval(item.func, where):
-            yield (
-                kept.call,
-                f"`{ast.unparse(kept.container)}` keeps outputs of `{item.func.id}` with their graphs",
-            )
+        if isinstance(item, ast.Call) and _in_eval(item.func, where) and not grad_off(facts, item):
+            container, model = ast.unparse(kept.container), ast.unparse(item.func)
+            yield kept.call, f"`{container}` keeps outputs of `{model}` with their graphs"
+    yield from _listed(facts)
+
+
+def _listed(facts: Facts) -> Iterator[Hit]:
+    """`[model(x) for x in loader]` after `model.eval()`."""
+    for node in facts.nodes:
+        if isinstance(node, ast.ListComp) and isinstance(node.elt, ast.Call):
+            model = node.elt.func
+            if _in_eval(model, facts.maker(node)) and not _recorded_on_purpose(facts, node):
+                yield node, f"the list keeps outputs of `{ast.unparse(model)}` with their graphs"
 
 
 def _added(facts: Facts) -> Iterator[Hit]:
@@ -47,11 +55,10 @@ def _added(facts: Facts) -> Iterator[Hit]:
         name = behind(node.value)
         if name is not None:
             value = _made(facts, name, loop)
-        if isinstance(value, ast.Call) and _is_loss(facts, value):
+        if isinstance(value, ast.Call) and _is_loss(facts, value) and not grad_off(facts, value):
             parts = [_made(facts, one, loop) if isinstance(one, ast.Name) else one for one in value.args]
-            models = [
-                one.func for one in parts if isinstance(one, ast.Call) and isinstance(one.func, ast.Name)
-            ]
+            calls = [one for one in parts if isinstance(one, ast.Call)]
+            models = [one.func for one in calls if not grad_off(facts, one)]
             if any(_in_eval(model, facts.maker(node)) for model in models):
                 yield node, f"`{ast.unparse(node.target)}` keeps the graph of every batch that is added to it"
 
@@ -77,13 +84,16 @@ def _recorded_on_purpose(facts: Facts, node: ast.AST) -> bool:
     return grad_off(facts, node) or _wants_grad(where) or _called_off(facts, where)
 
 
-def _in_eval(model: ast.Name, where: ast.AST) -> bool:
+def _in_eval(model: ast.expr, where: ast.AST) -> bool:
     """Whether the function calls `model.eval()`, on the same model and not `train()` later."""
+    if not isinstance(model, (ast.Name, ast.Attribute)):
+        return False
+    name = ast.unparse(model)
     said = [
         node.func.attr
         for node in ast.walk(where)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not node.args
-        and isinstance(node.func.value, ast.Name) and node.func.value.id == model.id
+        and ast.unparse(node.func.value) == name
     ]  # fmt: skip
     return "eval" in said and "parameters" not in said
 

@@ -6,26 +6,39 @@ import ast
 from collections.abc import Iterator
 
 from penstock.doctor.lint.facts import Facts
-from penstock.doctor.lint.loaders import datasets, method
-from penstock.doctor.lint.module import constant
+from penstock.doctor.lint.loaders import datasets, loader_calls, method, workers
+from penstock.doctor.lint.module import constant, word
 from penstock.doctor.lint.rule import Hit, Rule
 
 
 def check(facts: Facts) -> Iterator[Hit]:
-    """`.cuda()` and `.to("cuda")` in `__getitem__`."""
+    """`.cuda()`, `.to("cuda")` and `device="cuda"` in `__getitem__`."""
+    loaders = list(loader_calls(facts))
+    if loaders and not any(workers(facts, one) for one in loaders):
+        return  # the training loop's own process reads the samples
     for owner in datasets(facts):
         getter = method(owner, "__getitem__")
         for node in facts.inside(getter) if getter is not None else ():
             if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
                 continue
-            device = constant(facts.origins(node.args[0])[0][0]) if node.args else ...
-            if (node.func.attr == "cuda" and not facts.called(node)) or (
-                node.func.attr == "to" and isinstance(device, str) and device.startswith("cuda")
+            places = [word(node, "device", 0 if node.func.attr == "to" else None)]
+            if (node.func.attr == "cuda" and not facts.called(node)) or any(
+                _cuda(facts, one) for one in places if one is not None
             ):
                 yield (
                     node,
                     f"`{owner.name}.__getitem__` moves each sample to the GPU, in the worker that reads it",
                 )
+
+
+def _cuda(facts: Facts, node: ast.expr) -> bool:
+    """Whether a device is a GPU, or one where there is one."""
+    for one, _ in facts.origins(node):
+        inner = one.args[:1] if isinstance(one, ast.Call) and facts.called(one) == "torch.device" else [one]
+        for part in inner:
+            if any(str(constant(kind)).startswith("cuda") for kind, _ in facts.origins(part)):
+                return True
+    return False
 
 
 RULE = Rule(

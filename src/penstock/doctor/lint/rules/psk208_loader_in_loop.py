@@ -2,27 +2,40 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from penstock.doctor.lint.facts import Facts
-from penstock.doctor.lint.loaders import loader_calls, workers
+from penstock.doctor.lint.loaders import LOADER, workers
 from penstock.doctor.lint.loops import repeated, same_each_round
 from penstock.doctor.lint.rule import Hit, Rule
 
 
 def check(facts: Facts) -> Iterator[Hit]:
     """Loaders with workers, made in a loop in which nothing about them changes."""
-    for call in loader_calls(facts):
-        loop = repeated(facts, call)
+    for call in facts.calls:
+        made = _loaders(facts, call)
+        loop = repeated(facts, call) if made else None
         if (
             loop is not None
-            and workers(facts, call)
+            and all(workers(facts, one) for one in made)
             and same_each_round(facts, call, loop, ("torch.", "builtins."))
         ):
             yield (
                 call,
                 "the same DataLoader is built in every round of this loop, and its workers start again",
             )
+
+
+def _loaders(facts: Facts, call: ast.Call) -> list[ast.Call]:
+    """The calls that make the loader which a call gives, itself or a function of this file."""
+    if facts.called(call) == LOADER:
+        return [call]
+    if facts.function(call.func) is None:
+        return []
+    made = [one for one, _ in facts.origins(call)]
+    calls = [one for one in made if isinstance(one, ast.Call) and facts.called(one) == LOADER]
+    return calls if len(calls) == len(made) else []
 
 
 RULE = Rule(

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from penstock.doctor.lint.facts import Facts
-from penstock.doctor.lint.kept import older
+from penstock.doctor.lint.kept import made_again, older
 from penstock.doctor.lint.loops import Loop, assigned, repeated, root
 from penstock.doctor.lint.rule import Hit, Rule
 
@@ -27,11 +27,24 @@ def check(facts: Facts) -> Iterator[Hit]:
         if not isinstance(call.func, ast.Attribute) or call.func.attr not in HOOKS:
             continue
         loop = repeated(facts, call)
-        if loop is None or not isinstance(facts.parents[call], ast.Expr):
-            continue
         owner = call.func.value
+        if not isinstance(facts.parents[call], ast.Expr):
+            continue
+        if loop is None:
+            if root(owner) == "self" and (made := made_again(facts, call)) and not _removes(facts, made):
+                yield call, f"every call adds another hook to `{ast.unparse(owner)}`, and none is removed"
+            continue
         if older(facts, owner, loop) and root(owner) not in assigned(loop) and not _moves(owner, loop):
             yield call, f"every round adds another hook to `{ast.unparse(owner)}`, and none is removed"
+
+
+def _removes(facts: Facts, made: ast.AST) -> bool:
+    """Whether a function takes away hooks, or puts another module in their place."""
+    return any(
+        (isinstance(node, ast.Attribute) and node.attr in {"remove", "clear"})
+        or (isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load) and root(node) == "self")
+        for node in facts.inside(made)
+    )
 
 
 def _moves(owner: ast.AST, loop: Loop) -> bool:

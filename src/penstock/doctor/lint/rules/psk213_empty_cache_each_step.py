@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
-from penstock.doctor.lint.autograd import backwards
+from penstock.doctor.lint.autograd import BACKWARD
 from penstock.doctor.lint.facts import Facts
 from penstock.doctor.lint.loops import loops, repeated
 from penstock.doctor.lint.rule import Hit, Rule
@@ -12,9 +13,10 @@ from penstock.doctor.lint.rule import Hit, Rule
 
 def check(facts: Facts) -> Iterator[Hit]:
     """`empty_cache()` in the loop that calls `backward`, in every round."""
-    steps = {
-        loop for call, _ in backwards(facts) if (loop := next(iter(loops(facts, call)), None)) is not None
-    }
+    trained = [
+        call for call in facts.calls if isinstance(call.func, ast.Attribute) and call.func.attr in BACKWARD
+    ]
+    steps = {loop for call in trained if (loop := next(iter(loops(facts, call)), None)) is not None}
     for call in facts.calls:
         if facts.called(call) == "torch.cuda.empty_cache" and repeated(facts, call) in steps:
             yield (

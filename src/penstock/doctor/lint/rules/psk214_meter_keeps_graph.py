@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from penstock.doctor.lint.autograd import behind, cut_off, shown, with_graph
 from penstock.doctor.lint.facts import Facts
-from penstock.doctor.lint.kept import older
+from penstock.doctor.lint.kept import bounded, older
 from penstock.doctor.lint.loaders import method
 from penstock.doctor.lint.loops import loops
 from penstock.doctor.lint.rule import Hit, Rule
@@ -44,13 +44,21 @@ def _keeps(facts: Facts, owner: ast.ClassDef, name: str) -> bool:
         return False
     first = body.args.args[1]
     for node in facts.inside(body):
-        added = node.value if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add) else None
-        if added is None or not isinstance(node, ast.AugAssign) or not isinstance(node.target, ast.Attribute):
-            continue
-        given = behind(added)
+        added = _added(facts, node)
+        given = behind(added) if added is not None else None
         if given is not None and {one.node for one in facts.definitions(given)} == {first}:
             return True
     return False
+
+
+def _added(facts: Facts, node: ast.AST) -> ast.expr | None:
+    """What `self.sum += value` adds, or `self.values.append(value)`."""
+    if isinstance(node, ast.AugAssign):
+        return node.value if isinstance(node.op, ast.Add) and isinstance(node.target, ast.Attribute) else None
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or len(node.args) != 1:
+        return None
+    kept = node.func.attr == "append" and isinstance(node.func.value, ast.Attribute)
+    return node.args[0] if kept and not bounded(facts, node.func.value) else None
 
 
 RULE = Rule(

@@ -22,11 +22,11 @@ def check(facts: Facts) -> Iterator[Hit]:
         found = model_definitions(facts, call.func.value)
         for loop in loops(facts, call):
             built = [one.node for one in found if facts.within(one.node, loop)]
-            if not built or len(built) != len(found) or built[0] in seen or _cleared(facts, loop):
+            if not built or len(built) != len(found) or loop in seen or _cleared(facts, loop):
                 continue
             if repeated(facts, built[0]) is not loop or _kept(facts, call.func.value, loop):
                 continue
-            seen.add(built[0])
+            seen.add(loop)
             yield (
                 facts.statement(built[0]),
                 "a model is built and trained in every round, and nothing clears the session",

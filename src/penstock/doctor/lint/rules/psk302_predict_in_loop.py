@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from penstock.doctor.lint.facts import Facts
-from penstock.doctor.lint.loops import Loop, repeated
-from penstock.doctor.lint.models import model_definitions
+from penstock.doctor.lint.kept import made_again
+from penstock.doctor.lint.models import makes_model, model_definitions
 from penstock.doctor.lint.module import constant
 from penstock.doctor.lint.rule import Hit, Rule
 
@@ -17,19 +17,20 @@ def check(facts: Facts) -> Iterator[Hit]:
     for call in facts.calls:
         if not isinstance(call.func, ast.Attribute) or call.func.attr != "predict" or not call.args:
             continue
-        loop = repeated(facts, call)
+        loop = made_again(facts, call)
         if loop is None:
             continue
-        found = model_definitions(facts, call.func.value)
+        model = call.func.value
+        found = model_definitions(facts, model)
         if (
-            found
+            (found or (isinstance(model, ast.Attribute) and makes_model(facts, model)))
             and not any(facts.within(one.node, loop) for one in found)
             and _single(facts, call.args[0], loop)
         ):
             yield call, "predict() for one item at a time: each call sets up a whole prediction run"
 
 
-def _single(facts: Facts, node: ast.expr, loop: Loop) -> bool:
+def _single(facts: Facts, node: ast.expr, loop: ast.AST) -> bool:
     """Whether an expression is one item with a batch axis put before it."""
     if isinstance(node, ast.Name):
         inside = [one for one in facts.definitions(node) if facts.within(one.node, loop)]

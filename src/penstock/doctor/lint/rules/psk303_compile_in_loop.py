@@ -14,7 +14,18 @@ TAKES = frozenset(
     "optimizer loss loss_weights metrics weighted_metrics run_eagerly steps_per_execution jit_compile".split()  # noqa: SIM905
 )
 PLAIN = frozenset(
-    ["compile", "fit", "evaluate", "predict", "save", "save_weights", "load_weights", "summary"]
+    [
+        "compile",
+        "evaluate",
+        "fit",
+        "load_weights",
+        "predict",
+        "save",
+        "save_weights",
+        "summary",
+        "test_on_batch",
+        "train_on_batch",
+    ]
 )
 
 

@@ -57,6 +57,12 @@ def _new(facts: Facts, node: ast.expr, loop: ast.AST) -> bool:
     """Whether the function is another object in every round."""
     if isinstance(node, ast.Lambda) or facts.called(node) in NEW:
         return True
+    if isinstance(node, ast.Name):
+        found = facts.definitions(node)
+        if found and all(
+            one.kind == "assign" and facts.within(one.node, loop) and one.value is not None for one in found
+        ):
+            return all(one.value is not None and facts.called(one.value) in NEW for one in found)
     made = facts.function(node)
     return made is not None and facts.within(made, loop)
 
