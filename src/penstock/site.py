@@ -11,7 +11,8 @@ from typing import Any
 _INSIDE = "penstock"
 
 
-def _is_inside(frame: FrameType) -> bool:
+def is_inside(frame: FrameType) -> bool:
+    """Whether it is Penstock's own code."""
     name = str(frame.f_globals.get("__name__", ""))
     return name == _INSIDE or name.startswith(_INSIDE + ".") or name == "dataclasses"
 
@@ -20,7 +21,7 @@ def user_site() -> str:
     """The innermost line outside Penstock, as `file.py:12`."""
     frame: FrameType | None = sys._getframe(1)
     # The generated `__init__` of a dataclass runs under the module of its class.
-    while frame is not None and (_is_inside(frame) or frame.f_code.co_filename == "<string>"):
+    while frame is not None and (is_inside(frame) or frame.f_code.co_filename == "<string>"):
         frame = frame.f_back
     if frame is None:
         return "<unknown>"
@@ -38,7 +39,7 @@ def failing_line(traceback: TracebackType | None) -> str:
     found = ""
     while traceback is not None:
         frame = traceback.tb_frame
-        if not _is_inside(frame):
+        if not is_inside(frame):
             code = frame.f_code
             found = f"{_short(code.co_filename)}:{traceback.tb_lineno} in {code.co_name}"
             if "site-packages" in code.co_filename or f"lib{os.sep}python" in code.co_filename:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from penstock.blocks.by_row import by_row, first_row, same_layout
 from penstock.blocks.extended import is_extended
 from penstock.blocks.trace import Opaque, StandIn, Trace
+from penstock.blocks.warned import reports_errors
 
 POOLED = 128 << 10
 """Results of so many bytes come from the op's pool: new pages would cost more than the work."""
@@ -120,11 +121,6 @@ def check_writable(trace: Trace, target: StandIn) -> None:
     array: NDArray[Any] = target._array
     if any(np.may_share_memory(array, other) for other in (*trace.sources, *trace.protected)):
         trace.refuse("changes an element in place")
-
-
-def reports_errors() -> bool:
-    """Whether a floating-point error does more than warn here: it raises, or is told to someone."""
-    return not set(np.geterr().values()) <= {"ignore", "warn"}
 
 
 def _check_overflow(trace: Trace, values: list[Any], dtypes: tuple[np.dtype[Any], ...]) -> None:

@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.blocks import elementwise
 from penstock.blocks.block import Block
 from penstock.blocks.columns import DenseColumn, Index
 from penstock.blocks.rows import Rows
 from penstock.blocks.trace import Trace, marking
+from penstock.blocks.warned import reports_errors
 from penstock.kernels import loading, pixels
 from penstock.kernels.halves import Both
 from penstock.kernels.spans import Empty
@@ -196,7 +196,7 @@ class Later(Rows):
     @marking
     def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Any:
         """The row as another dtype."""
-        if args or kwargs or self._note.cast or np.dtype(dtype) != FLOAT or elementwise.reports_errors():
+        if args or kwargs or self._note.cast or np.dtype(dtype) != FLOAT or reports_errors():
             return super().astype(dtype, *args, **kwargs)
         return self._but(cast=True)
 
@@ -229,7 +229,7 @@ def step(
     left, right = values
     code = _CODES[ufunc][left is not rows]
     number = right if left is rows else left
-    if code is None or taken == MOST_STEPS or not _plain(number) or elementwise.reports_errors():
+    if code is None or taken == MOST_STEPS or not _plain(number) or reports_errors():
         return None
     return code, float(number)
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from penstock.blocks import elementwise
 from penstock.blocks.by_row import by_row, first_row, same_layout, same_sharing
 from penstock.blocks.trace import StandIn, Trace, marking
+from penstock.blocks.warned import reports_errors
 
 Over = Callable[..., Any]
 """An operation over the block: takes what the row's takes, gives arrays with a row axis."""
@@ -108,7 +109,7 @@ class Rows(NDArrayOperatorsMixin, StandIn):
             return apply(_astype, METHODS["astype"], (self, dtype, *args), kwargs)
         dtype = np.dtype(dtype)
         array = self._array
-        if np.can_cast(array.dtype, dtype, "same_kind") and not elementwise.reports_errors():
+        if np.can_cast(array.dtype, dtype, "same_kind") and not reports_errors():
             # It may be cast later, and many a ufunc does so on the way; so nothing may write to it.
             self._trace.protected.append(array)
             return Rows(array, self._trace, dtype)

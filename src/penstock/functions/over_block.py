@@ -19,6 +19,7 @@ from penstock.blocks.spec import BYTES, OBJECT, TEXT, Spec, TensorSpec
 from penstock.blocks.structure import structure_of
 from penstock.blocks.trace import NotVectorizable, Opaque, StandIn, Trace
 from penstock.blocks.unlaid import Unlaid
+from penstock.blocks.warned import warned_inside
 from penstock.functions.function import UserFunction
 from penstock.kernels.halves import Both, one_by_one
 from penstock.kernels.spans import Empty
@@ -57,7 +58,8 @@ def call_over_block(
     """
     trace = Trace(block.rows, empty, both, room)
     try:
-        return _called(functions, block, numbers, trace, trial)
+        with warned_inside(functions[-1].function, _called.__code__):
+            return _called(functions, block, numbers, trace, trial)
     finally:
         trace.owed.clear()  # what is owed refers to the trace: the block would be kept until a collection
 

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.blocks import elementwise
 from penstock.blocks.later import FLOAT, Step, arrays_of, step
 from penstock.blocks.rows import Rows
 from penstock.blocks.trace import Opaque, Trace, marking
+from penstock.blocks.warned import reports_errors
 from penstock.graph.plan import BLOCK_BYTES
 from penstock.image.codecs.rows import decoded_rows
 from penstock.image.resampled import Afterwards, Resampled
@@ -144,7 +144,7 @@ class Undecoded(Rows):
     @marking
     def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Any:
         """The row as another dtype."""
-        if args or kwargs or np.dtype(dtype) != FLOAT or elementwise.reports_errors() or self._settle():
+        if args or kwargs or np.dtype(dtype) != FLOAT or reports_errors() or self._settle():
             return super().astype(dtype, *args, **kwargs)
         return self._but()
 
