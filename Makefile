@@ -33,7 +33,7 @@ test: .venv-test/made  ## Check the style, the types, and run all tests
 corpus: .venv-test/made  ## Run the doctor over its corpus of leaky and clean scripts; wants an idle machine
 	.venv-test/bin/python -m pytest -q tests/leak/checks_corpus.py $(ARGS)
 
-bench: .venv-bench/made  ## Measure against tf.data, DataLoader and Grain; writes benchmarks/RESULTS.md
+bench: .venv-bench/made  ## Measure against tf.data, DataLoader and Grain; writes benchmarks/RESULTS.md and docs/pictures
 	.venv-bench/bin/python -m benchmarks $(ARGS)
 
 clean:  ## Remove the environments and everything that was made

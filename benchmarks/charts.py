@@ -50,7 +50,7 @@ def rows(text: str, section: str) -> list[dict[str, str]]:
 
 def number(cell: str) -> float | None:
     """What a cell says; None for a dash or nothing."""
-    return float(cell) if re.fullmatch(r"\d+(\.\d+)?", cell) else None
+    return float(cell.replace(",", "")) if re.fullmatch(r"[\d,]+(\.\d+)?", cell) else None
 
 
 def speed(text: str) -> Chart:
@@ -73,8 +73,8 @@ def memory(text: str) -> Chart:
     """The most memory at one time."""
     bars = [
         Bar(
-            row["pipeline"],
-            number(row["penstock peak"]),
+            row["pipeline"] + (": refused by Penstock" if refused(row) else ""),
+            None if refused(row) else number(row["penstock peak"]),
             number(row["tf.data peak"]),
             number(row["budget"]),
         )
@@ -84,6 +84,11 @@ def memory(text: str) -> Chart:
     return Chart(title, "Penstock", "tf.data with the same ram_budget", "budget", " MiB", bars)
 
 
+def refused(row: dict[str, str]) -> bool:
+    """Whether Penstock has said that a pipeline cannot be run in so little memory."""
+    return "BudgetError" in row["verdict"]
+
+
 def wrapped(title: str) -> list[str]:
     """A title on as many lines as it needs, without Markdown."""
     lines = [""]
@@ -91,7 +96,7 @@ def wrapped(title: str) -> list[str]:
         if lines[-1] and len(lines[-1]) + len(word) >= LINE:
             lines.append("")
         lines[-1] = f"{lines[-1]} {word}".strip()
-    return lines[:3]
+    return lines
 
 
 def draw(chart: Chart) -> str:
@@ -102,7 +107,7 @@ def draw(chart: Chart) -> str:
     height = TOP + ROW * len(chart.bars) + 30
 
     def x(value: float) -> float:
-        share = (math.log10(max(value, 10**low)) - low) / (high - low)
+        share = (math.log10(max(value, 10**low)) - low) / max(high - low, 1e-9)
         return LEFT + share * (WIDTH - LEFT - RIGHT)
 
     parts = [

@@ -67,16 +67,21 @@ def test_given_a_table_then_its_numbers_are_in_the_picture() -> None:
     text = """
 ## Memory
 
-| pipeline   | budget | tf.data peak | penstock peak |
-| ---------- | ------ | ------------ | ------------- |
-| `a` < b    | 16     | 1234         | 17            |
-| not tf.data| 16     | -            | 5             |
+| pipeline   | budget | tf.data peak | penstock peak | verdict              |
+| ---------- | ------ | ------------ | ------------- | -------------------- |
+| `a` < b    | 16     | 1,234        | 17            | within               |
+| not tf.data| 16     | -            | 5             | within               |
+| too large  | 16     | 90           | 5             | within (BudgetError) |
 """
     chart = charts.memory(text)
-    assert [(bar.first, bar.second, bar.mark) for bar in chart.bars] == [(17, 1234, 16), (5, None, 16)]
+    assert [(bar.first, bar.second, bar.mark) for bar in chart.bars] == [
+        (17, 1234, 16),
+        (5, None, 16),
+        (None, 90, 16),
+    ]
     picture = ElementTree.fromstring(charts.draw(chart))
     words = [each.text for each in picture.iter("{http://www.w3.org/2000/svg}text")]
-    assert {"a < b", "1,234", "17", "5", "not tf.data"} <= set(words)
+    assert {"a < b", "1,234", "17", "5", "not tf.data", "too large: refused by Penstock"} <= set(words)
 
 
 def anchors(text: str) -> set[str]:

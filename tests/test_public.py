@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import runpy
 import types
 from collections.abc import Iterator
 from importlib import metadata
@@ -220,3 +221,16 @@ def test_given_the_package_then_it_tells_its_version() -> None:
     assert ps.__version__ == metadata.version("penstock")
     with pytest.raises(AttributeError, match="no_such"):
         _ = ps.no_such
+
+
+def test_given_another_working_folder_then_lines_are_named_as_seen_from_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = tmp_path / "below" / "script.py"
+    script.parent.mkdir()
+    script.write_text("import penstock as ps\n\nds = ps.Dataset.range(3)\n")
+    sites = []
+    for folder in (tmp_path, script.parent):
+        monkeypatch.chdir(folder)
+        sites.append(runpy.run_path(str(script))["ds"].op.site)
+    assert sites == [f"{Path('below', 'script.py')}:3", "script.py:3"]

@@ -42,12 +42,12 @@ def gone(pids: set[int], within: float = 5.0) -> bool:
     return True
 
 
-def descriptors() -> set[tuple[str, str]]:
+def descriptors() -> set[tuple[str, str, int]]:
     """What this process has open: compare with `<=`, as what was left by others may end at any time."""
     found = set()
     for link in Path("/proc/self/fd").iterdir():
         try:
-            found.add((link.name, str(link.readlink())))
+            found.add((link.name, str(link.readlink()), link.stat().st_ino))
         except OSError:  # that of the listing itself, which is over
             continue
     return found

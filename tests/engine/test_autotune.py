@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import penstock as ps
-from penstock.engine import crew, tuner
+from penstock.engine import roster, tuner
 
 
 @pytest.fixture(autouse=True)
@@ -20,7 +20,7 @@ def quick_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tuner, "LONGEST", 0.02)
     monkeypatch.setattr(tuner, "SETTLING", 0.0)
     monkeypatch.setattr(tuner, "AGAIN", 0.01)
-    monkeypatch.setattr(crew, "usable_cores", lambda: 4)
+    monkeypatch.setattr(roster, "usable_cores", lambda: 4)
 
 
 def waits(x: Any) -> int:
@@ -90,7 +90,7 @@ def test_given_numbers_of_ones_own_then_none_is_chosen() -> None:
 def test_given_a_container_of_one_core_then_calls_that_compute_stay_at_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(crew, "usable_cores", lambda: 1)
+    monkeypatch.setattr(roster, "usable_cores", lambda: 1)
     before = set(threading.enumerate())
     ds = ps.Dataset.range(30_000).map(lambda x: np.zeros(256) + x, num_parallel_calls=ps.AUTOTUNE)
     with ds.iterate() as it:

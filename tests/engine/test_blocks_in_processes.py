@@ -16,7 +16,7 @@ from engine.probes import Partly
 from penstock.blocks.block import Block
 from penstock.blocks.columns import DenseColumn
 from penstock.blocks.structure import structure_of
-from penstock.engine import crew, executor, portions, taken
+from penstock.engine import executor, portions, roster, taken
 from penstock.engine.processes.calls import Workers
 from penstock.engine.processes.link import Link
 from penstock.engine.processes.lost import WorkerLost
@@ -34,7 +34,7 @@ pytestmark = pytest.mark.usefixtures("one_server")
 
 @pytest.fixture(autouse=True)
 def two_of_many_cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(crew, "usable_cores", lambda: 2)
+    monkeypatch.setattr(roster, "usable_cores", lambda: 2)
     monkeypatch.setattr(executor, "LEAST", 0.0)
     monkeypatch.setattr(executor, "HEAVY", 1e-7)
     monkeypatch.setattr(executor, "MEASURED", 1e-4)
@@ -113,7 +113,7 @@ def test_given_many_cores_and_a_lock_that_is_held_in_part_then_worker_processes_
 def test_the_lock_the_cores_and_the_way_decide(
     held: float, cores: int, copied: float, processes: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(crew, "usable_cores", lambda: cores)
+    monkeypatch.setattr(roster, "usable_cores", lambda: cores)
     monkeypatch.setattr(Partly, "part", held)
     asked: list[float] = []
 

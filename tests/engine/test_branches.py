@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import penstock as ps
+from penstock.memory.account import Account
 
 MIB = 1 << 20
 
@@ -226,6 +227,37 @@ def test_given_arrays_that_fit_one_after_the_other_then_opening_ahead_does_not_m
         pytest.raises(ps.errors.BudgetError, match="open fewer datasets at once"),
     ):
         list(it)
+
+
+def test_given_arrays_then_those_that_nobody_waits_for_take_a_part_of_the_budget(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    most = 0
+    hold = Account.hold
+
+    def noted(self: Account, *args: Any) -> int:
+        nonlocal most
+        size = hold(self, *args)
+        most = max(most, self.pinned)
+        return size
+
+    monkeypatch.setattr(Account, "hold", noted)
+    ds = ps.Dataset.range(30).interleave(made, 3, num_parallel_calls=6)
+    with ds.iterate(memory="32MiB") as it:
+        assert sum(1 for _ in it) == 120
+    assert most <= 20 * MIB, "three that are read, and two that fit in a quarter of the budget"
+
+
+@pytest.mark.parametrize("calls", [2, 4, 8])
+def test_given_arrays_that_are_made_with_the_first_row_then_they_are_not_too_many(calls: int) -> None:
+    def inner(n: Any) -> ps.Dataset:
+        return ps.Dataset.range(1).flat_map(lambda _: made(n))
+
+    for _ in range(3):
+        with (
+            ps.Dataset.range(12).interleave(inner, 2, num_parallel_calls=calls).iterate(memory="16MiB") as it
+        ):
+            assert sum(1 for _ in it) == 48
 
 
 @pytest.mark.parametrize("how", ["close", "drop"])

@@ -15,7 +15,7 @@ import pytest
 
 import penstock as ps
 from engine.probes import Heavy, Light
-from penstock.engine import crew, executor, gil, taken
+from penstock.engine import executor, gil, roster, taken
 from penstock.engine.cores import usable_cores
 from penstock.engine.gil import Probe
 from penstock.engine.processes import starting
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.usefixtures("one_server")
 
 @pytest.fixture(autouse=True)
 def two_cores_and_long_streams(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(crew, "usable_cores", lambda: 2)
+    monkeypatch.setattr(roster, "usable_cores", lambda: 2)
     monkeypatch.setattr(executor, "LEAST", 0.0)
     monkeypatch.setattr(taken, "Probe", Heavy)
 
@@ -138,7 +138,7 @@ def test_given_a_function_of_numpy_then_it_is_called_over_the_block_and_nothing_
 
 
 def test_given_one_core_then_there_are_no_worker_processes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(crew, "usable_cores", lambda: 1)
+    monkeypatch.setattr(roster, "usable_cores", lambda: 1)
     got, report = run(ps.Dataset.range(20).map(busy, num_parallel_calls=4))
     assert got == list(range(20))
     assert "worker processes" not in report
@@ -320,7 +320,7 @@ def test_then_maps_that_are_made_one_keep_the_executor_that_was_asked_for() -> N
     ds = ps.Dataset.range(30).map(lambda x: x + 1).map(lambda x: x * 2, executor="processes")
     with ds.iterate() as it:
         assert [int(x) for x in it] == list(range(2, 62, 2))
-        workers = it._run.root._running._crew.executor._workers  # type: ignore[attr-defined]
+        workers = it._run.root._running._roster.executor._workers  # type: ignore[attr-defined]
         assert workers is not None
 
 

@@ -13,7 +13,7 @@ import pytest
 
 import penstock as ps
 from contract.op_contract import OpContract
-from penstock.engine import crew
+from penstock.engine import roster
 from penstock.engine.cores import usable_cores
 from penstock.ops.map import RunningMap, _Call
 
@@ -22,8 +22,8 @@ DATA = np.random.default_rng(3).integers(0, 255, (3000, 40)).astype(np.uint8)
 
 @pytest.fixture(autouse=True)
 def every_block_is_worth_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(crew, "WORTH", 0.0)
-    monkeypatch.setattr(crew, "usable_cores", lambda: 8)
+    monkeypatch.setattr(roster, "WORTH", 0.0)
+    monkeypatch.setattr(roster, "usable_cores", lambda: 8)
 
 
 def scaled(x: Any) -> Any:
@@ -222,7 +222,7 @@ def test_given_a_function_that_waits_then_its_calls_wait_at_the_same_time() -> N
 def test_when_one_call_waits_long_then_the_others_go_on_to_as_many_rows_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(crew, "WORTH", 0.0)
+    monkeypatch.setattr(roster, "WORTH", 0.0)
     began: set[int] = set()
     enough = threading.Event()
     in_time: list[bool] = []

@@ -20,7 +20,7 @@ import pytest
 import penstock as ps
 from contract.op_contract import OpContract, drain, same
 from engine.leftovers import children, descriptors, gone
-from penstock.engine import crew
+from penstock.engine import roster
 from penstock.engine.processes import serving as serving_module
 from penstock.engine.processes.serving import serving
 from penstock.engine.processes.wire import Hangup
@@ -405,7 +405,7 @@ def slow(x: Any) -> Any:
 def test_then_the_first_rows_and_the_last_are_shared_out_evenly(
     sizes: dict[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(crew, "usable_cores", lambda: 2)
+    monkeypatch.setattr(roster, "usable_cores", lambda: 2)
     rows, asked = 300, 64
     ds = ps.Dataset.range(rows).map(slow, num_parallel_calls=ps.AUTOTUNE, executor="processes")
     assert [int(x) for batch in ds.batch(asked) for x in batch] == list(range(rows))

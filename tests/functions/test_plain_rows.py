@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,7 +13,9 @@ import pytest
 import penstock as ps
 from contract.streams import FAILED, events
 from penstock.blocks.columns import size_of
-from penstock.blocks.receive import own
+from penstock.blocks.receive import SMALL, own
+from penstock.blocks.structure import LEAF
+from penstock.ops.parts.collect import Collector
 
 ROWS = [1, 2, 64]
 
@@ -278,3 +281,70 @@ def test_given_a_shuffle_of_objects_then_they_are_on_the_account() -> None:
     with ds.iterate(memory="16MiB") as it:
         assert sum(1 for _ in it) == 40
         assert 4 << 20 < it._run.ledger.peak <= 17 << 20
+
+
+@pytest.mark.parametrize("count", [3, SMALL // 8, SMALL // 8 + 1])
+def test_given_a_buffer_of_objects_that_is_used_again_then_every_element_keeps_its_values(count: int) -> None:
+    buffer = np.empty(count, object)
+
+    def filled(i: Any) -> Any:
+        buffer[:] = f"row {int(i)}"
+        return buffer
+
+    expected = [f"row {i}" for i in range(5)]
+    assert [row[-1] for row in ps.Dataset.from_generator(lambda: map(filled, range(5)))] == expected
+    assert [row[-1] for row in ps.Dataset.range(5).map(filled)] == expected
+
+
+def test_given_small_arrays_of_a_signature_then_none_is_kept_while_the_generator_goes_on() -> None:
+    alive = []
+
+    def rows() -> Any:
+        large = None
+        for i in range(6):
+            if large is not None:
+                alive.append(large() is not None)
+            row = np.full(1000, i, np.uint8)
+            large = weakref.ref(row)
+            view = row[:8]
+            del row
+            yield view
+            del view
+
+    ds = ps.Dataset.from_generator(rows, output_signature=ps.TensorSpec((8,), np.uint8)).batch(6)
+    assert [batch[:, 0].tolist() for batch in ds] == [[0, 1, 2, 3, 4, 5]]
+    assert not any(alive)
+
+
+def test_given_small_arrays_of_a_signature_then_they_fill_blocks_by_their_bytes() -> None:
+    made = Collector("from_generator", 10_000, LEAF, where="here")
+    rows = 0
+    while not made.full:
+        made.add_small(np.zeros(1000, np.uint8))
+        rows += 1
+    assert 5 < rows <= 10
+    block = made.block()
+    assert block is not None and block.rows == rows
+    assert not made.full and made.block() is None
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        np.arange(3, dtype=">i8"),
+        np.array(7),
+        np.array(["a", "b"]),
+        np.arange(4, dtype=np.int32),
+        np.zeros((2, 2), np.int64),
+        np.zeros(0, np.int64),
+    ],
+)
+def test_given_another_kind_of_array_in_the_middle_then_it_comes_as_it_would_alone(other: Any) -> None:
+    def changing(i: Any) -> Any:
+        return other if int(i) == 3 else np.arange(int(i) % 3 + 1)
+
+    many = list(ps.Dataset.range(6).map(changing))
+    one = list(ps.Dataset.range(6).map(changing).with_options(ps.Options(block_rows=1)))
+    for left, right in zip(many, one, strict=True):
+        assert type(left) is type(right) and left.dtype == right.dtype and left.dtype.isnative
+        assert np.array_equal(left, right)

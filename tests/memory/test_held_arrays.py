@@ -137,12 +137,14 @@ def test_given_a_most_for_this_thread_then_an_array_above_it_is_never_held() -> 
             except ps.errors.BudgetError as error:
                 refused.append(error)
 
-    with account.holding_at_most(1000):
+    with account.holding_at_most(300), account.holding_at_most(1000):
         thread = threading.Thread(target=ahead)
         thread.start()
         thread.join()
         assert len(refused) == 1
         assert (ledger.peak, account.pinned) == (250, 250)
-        account.hold(np.zeros(100, np.uint8), "")
-    assert account.pinned == 350
-    account.hold(np.zeros(650, np.uint8), "")
+        account.hold(np.zeros(50, np.uint8), "")
+        with pytest.raises(ps.errors.BudgetError, match="interleave: an array of 1 B beside 300 B"):
+            account.hold(np.zeros(1, np.uint8), "")
+    account.hold(np.zeros(700, np.uint8), "")
+    assert account.pinned == 1000

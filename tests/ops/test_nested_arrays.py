@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -33,6 +34,18 @@ def made_twice(i: Any) -> ps.Dataset:
     return made(i).repeat(2)
 
 
+def with_threads(i: Any) -> ps.Dataset:
+    return made(i).map(lambda x: x[:1], num_parallel_calls=2)
+
+
+def with_more_inside(i: Any) -> ps.Dataset:
+    return made(i).interleave(ps.Dataset.from_tensors, 2, num_parallel_calls=2)
+
+
+def read_ahead(i: Any) -> ps.Dataset:
+    return made(i).prefetch(1)
+
+
 def one_element(i: Any) -> ps.Dataset:
     return ps.Dataset.from_tensors(np.full(MIB, i, np.uint8))
 
@@ -48,6 +61,26 @@ def _without_the_collector() -> Iterator[None]:
     gc.disable()
     yield
     gc.enable()
+
+
+@pytest.mark.parametrize("function", [with_threads, with_more_inside, read_ahead])
+def test_given_threads_of_their_own_then_what_they_had_goes_with_them(
+    function: Callable[[Any], ps.Dataset],
+) -> None:
+    arrays = []
+
+    def noted(i: Any) -> ps.Dataset:
+        ds = function(i)
+        source = ds.op
+        while source.inputs:
+            source = source.inputs[0]
+        arrays.append(weakref.ref(source.tensors[0]))
+        return ds
+
+    with ps.Dataset.range(12).flat_map(noted).iterate(memory="64MiB") as it:
+        for _ in it:
+            alive = sum(array() is not None for array in arrays)
+            assert alive <= 2, "that one, and the one before it"
 
 
 @pytest.mark.parametrize("function", [made, made_of_bytes, made_and_cut, made_twice, one_element])

@@ -32,8 +32,6 @@ def _whole(number: int) -> Any:
 
 NUMBERS: dict[type, Callable[[Any], Any]] = {int: _whole, float: np.float64, bool: np.bool_}
 """What makes leaves of Python's own numbers, by their exact types; whole ones beyond 64 bits it leaves."""
-_QUICK = READY | {*NUMBERS, np.ndarray}
-"""The exact types of values that are one leaf each."""
 
 
 class LeafError(TypeError):
@@ -86,14 +84,8 @@ def as_leaf(value: Any) -> Any:
 
 def leaves_of(structure: Structure, element: Any) -> list[Any]:
     """The leaves of an element; `TypeError` if it has another structure, `LeafError` if one is no leaf."""
-    kind = type(element)
-    if kind is np.ndarray and structure.kind is None:
+    if type(element) is np.ndarray and structure.kind is None:
         return [as_leaf(element)]
-    if structure.is_flat and kind is structure.kind and len(structure.children) == len(element):
-        parts = element if kind is tuple else map(element.get, structure.keys)
-        leaves = [as_leaf(part) for part in parts if part is not None and type(part) in _QUICK]
-        if len(leaves) == len(structure.children):
-            return leaves
     return [as_leaf(leaf) for leaf in structure.flatten(element)]
 
 

@@ -285,12 +285,10 @@ DEPTH = 6
 
 def size_of(leaf: Any) -> int:
     """The bytes that a leaf outside an array takes, nearly."""
-    if type(leaf) is np.ndarray and not leaf.dtype.hasobject:
-        return leaf.nbytes + 128
-    if isinstance(leaf, np.generic):
-        return 128
     if isinstance(leaf, np.ndarray):
         return _size_within(leaf, DEPTH) if leaf.dtype.hasobject else leaf.nbytes + 128
+    if isinstance(leaf, np.generic):
+        return 128
     if isinstance(leaf, bytes | str):
         return len(leaf) + 64
     if isinstance(leaf, Ragged):

@@ -34,8 +34,6 @@ def own(leaves: list[Any], came: Sequence[NDArray[Any]] = ()) -> None:
 
 
 def _is_own(leaves: list[Any], i: int) -> bool:
-    if leaves[i].dtype.hasobject:
-        return True  # what it refers to is shared anyway
     alone = _references(leaves, i) <= _ALONE
     if leaves[i].base is None:
         return alone and leaves[i].flags.owndata

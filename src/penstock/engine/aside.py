@@ -33,9 +33,11 @@ class Aside:
         self._thread.start()
 
     def _main(self) -> None:
+        work = self._work
+        del self._work  # it refers to who has this
         with at_work_for(self._run):
             with contextlib.suppress(Cancelled):
-                self._work()
+                work()
             with self._lock:
                 self._done = True
             if self._afterwards is not None:

@@ -56,6 +56,11 @@ class Branch(Running):
         )
 
     @property
+    def untouched(self) -> bool:
+        """Whether it is open, and nothing has been read of it."""
+        return self.source is not None and not (self.largest or self.queue or self.over)
+
+    @property
     def ready(self) -> int:
         """How many rows can be had at once; 1 for an error or the end."""
         if not self.queue:
@@ -113,6 +118,15 @@ class Branch(Running):
 
     def close(self) -> None:
         self._owner.end(self)
+
+    def postpone(self) -> None:
+        """Close it, though nothing has been taken of it, until somebody waits for it: it begins anew then."""
+        self.close_source()
+        self.source = None
+        self.queue.clear()
+        self.ready_bytes = 0
+        self.over = False
+        self.postponed = True
 
     def close_source(self) -> None:
         """Close the dataset itself."""

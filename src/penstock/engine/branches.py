@@ -24,9 +24,11 @@ from penstock.errors import BudgetError, ElementError
 from penstock.graph.branching import Branches, Branching, Opening
 from penstock.graph.op import AUTOTUNE
 from penstock.graph.running import Context, Running
+from penstock.memory.sizes import show_bytes
 
 PINNED = 4
 """Datasets are opened ahead while the arrays of all that are open take less than one part in so many."""
+NONE_AHEAD = "opens no dataset ahead, to stay in the budget"
 
 
 class BranchingOp(Protocol):
@@ -239,6 +241,9 @@ class SideBySide(Running, Branches):
     def _claim(self, branch: Branch) -> bool:
         """Whether there is room for one block more of a dataset, or somebody cannot do without it."""
         ledger, size = self._context.ledger, branch.largest or self._largest
+        if branch.untouched and not branch.wanted and self._context.account.pinned > ledger.budget // PINNED:
+            self._context.note(NONE_AHEAD)
+            return False  # it may make arrays of its own with the first row
         if branch.queue and branch.ready_bytes + size > self._context.block_bytes:
             return False
         # Who pulls may have to read one itself, and to join two.
@@ -290,12 +295,21 @@ class SideBySide(Running, Branches):
         finally:
             self._context.ledger.unclaim(branch.claimed)
             branch.claimed = 0
+        # Once others have been closed there may be room, and if not, that is the time to raise it.
+        later = isinstance(item, BudgetError) and (opening or branch.untouched)
+        if later and wanted:
+            later = self._give_way()
+        if later:
+            branch.postpone()
         with self._changed:
-            if not opening:
+            if later:
+                self._context.note(NONE_AHEAD)
+                self._ahead = 0
+            elif not opening:
                 branch.put(item)
                 self._largest = max(self._largest, branch.largest)
-            elif item is not None:
-                self._not_opened(branch, item, wanted=wanted)
+            elif isinstance(item, BaseException):
+                branch.failed = item
             branch.busy = False
             closed = branch.closed
             self._changed.notify_all()
@@ -303,22 +317,30 @@ class SideBySide(Running, Branches):
         if closed:
             branch.close_source()
 
+    def _give_way(self) -> bool:
+        """Close what was opened before its turn; whether there was any, or will be."""
+        with self._changed:
+            early = [branch for branch in self._coming if branch.busy or branch.source is not None]
+            idle = [branch for branch in early if not branch.busy]
+            for branch in idle:
+                branch.busy = True
+        for branch in idle:
+            branch.postpone()
+        with self._changed:
+            for branch in idle:
+                branch.busy = False
+        return bool(early)
+
     def _open_now(self, branch: Branch, *, wanted: bool) -> None:
         assert branch.opening is not None
         if wanted:
             branch.source = branch.opening.open()
-        else:
-            with self._context.account.holding_at_most(self._context.ledger.budget // PINNED):
-                branch.source = branch.opening.open()
-
-    def _not_opened(self, branch: Branch, error: Any, *, wanted: bool) -> None:
-        if isinstance(error, BudgetError) and not wanted:
-            # Once others have been closed there may be room, and if not, that is the time to raise it.
-            self._context.note("opens no dataset ahead, to stay in the budget")
-            self._ahead = 0
-            branch.postponed = True
-        else:
-            branch.failed = error
+            return
+        account, most = self._context.account, self._context.ledger.budget // PINNED
+        if account.pinned > most:
+            raise BudgetError(f"The arrays of datasets that are open take {show_bytes(account.pinned)}.")
+        with account.holding_at_most(most):
+            branch.source = branch.opening.open()
 
     def _wake(self) -> None:
         with self._changed:
@@ -335,6 +357,7 @@ class SideBySide(Running, Branches):
         if not end_all(self._asides, close_inputs):
             self._context.leave(*inputs)
         self._op.close()
+        self._op.branches = Branches(lambda: None)  # nobody refers to this any more
         with self._changed:
             for branch in (*self._coming, *self._open):
                 branch.queue.clear()

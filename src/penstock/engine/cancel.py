@@ -39,8 +39,9 @@ class Cancel:
             if self._parent is not None and self in self._parent._parts:
                 self._parent._parts.remove(self)
         for token in ending:
-            if token._wake is not None:
-                token._wake()
+            wake, token._wake = token._wake, None  # it refers to who made the token, and has done its work
+            if wake is not None:
+                wake()
 
     def _all(self) -> list[Cancel]:
         return [self, *(token for part in self._parts for token in part._all())]

@@ -272,7 +272,8 @@ class Executor:
             self._context.note(f"called in {who}: {why}")
 
     def close(self) -> None:
-        """End the workers."""
+        """End the workers, and leave the function alone."""
+        self._function.calls, self._function.larger = None, lambda: 1
         for workers in (self._workers, self._left):
             if workers is not None:
                 self._function.learned.seconds = workers.row_seconds or self._function.learned.seconds

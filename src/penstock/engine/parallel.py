@@ -17,8 +17,8 @@ from typing import Any
 from penstock.blocks.block import Block
 from penstock.engine.aside import Aside, end_all
 from penstock.engine.cancel import Cancel, Cancelled
-from penstock.engine.crew import Crew, ParallelOp
 from penstock.engine.demand import MOST
+from penstock.engine.roster import ParallelOp, Roster
 from penstock.engine.stage import StageContext
 from penstock.errors import ElementError, PenstockError
 from penstock.graph.running import Divisible, Running, Task
@@ -51,7 +51,7 @@ class Parallel(Running):
         assert isinstance(running, Divisible)
         self._op = running
         self._process = os.getpid()
-        self._crew = Crew(context, op, running)
+        self._roster = Roster(context, op, running)
         self._taking = False  # whether somebody is just taking rows in
         # Whom to wake: who pulls, a thread that could take rows in, and those that are not to work now.
         # With one condition for all, every row of sixty-four calls would wake all of their threads.
@@ -75,14 +75,14 @@ class Parallel(Running):
                 "threads and workers are those of the other. Start another one there: ds.iterate()."
             )
         self._pulls += 1
-        portions = self._crew.portions
+        portions = self._roster.portions
         portions.asked = max(rows, portions.asked)
         began = perf_counter()
         block = self._pull(rows)
         self._given += 0 if block is None else block.rows
         if self._given >= portions.asked:
-            self._crew.add_spare()  # at first it would hold up the others
-        if block is not None and self._crew.pulled(began, perf_counter(), block.rows):
+            self._roster.add_spare()  # at first it would hold up the others
+        if block is not None and self._roster.pulled(began, perf_counter(), block.rows):
             self._wake()
         return block
 
@@ -125,12 +125,12 @@ class Parallel(Running):
                     else:
                         self._tell_all()
                     return done
-            if self._crew.waits:
+            if self._roster.waits:
                 self._stop.check()
                 self._start_asides()
             elif (work := self._begin()) is not None:
                 self._context.meter.waited += self._work_on(work)
-                if len(self._asides) < self._crew.threads and self._crew.worth_threads:
+                if len(self._asides) < self._roster.threads and self._roster.worth_threads:
                     self._start_asides()
                 continue
             with self._changed:
@@ -144,15 +144,16 @@ class Parallel(Running):
 
     def _done(self) -> _Work | None:
         """What can be handed on now: the first in line, if it is done, or any where order is no matter."""
-        if self._crew.in_order:
+        if self._roster.in_order:
             return self._line[0] if self._line and self._line[0].done else None
         return next((work for work in self._line if work.done), None)
 
     def _help(self, number: int) -> None:
         """What the thread of that number does until the end."""
-        crew, executor = self._crew, self._crew.executor
+        roster, executor = self._roster, self._roster.executor
         while True:
-            if executor is not None and crew.unprepared(number):
+            if roster.unprepared(number):
+                assert executor is not None
                 try:
                     executor.prepare(number)
                 except PenstockError as error:
@@ -161,7 +162,7 @@ class Parallel(Running):
                 self._wake()  # who pulls may leave the work to others now
             work = self._begin(number)
             if work is None:
-                if self._ended or not crew.unprepared(number):
+                if self._ended or not roster.unprepared(number):
                     return
                 continue
             began = perf_counter()
@@ -179,9 +180,9 @@ class Parallel(Running):
                 self._stop.check()
                 if self._ended:
                     return None
-                if wait and self._crew.unprepared(number):
+                if wait and self._roster.unprepared(number):
                     return None
-                free = not self._taking and len(self._line) <= self._crew.places
+                free = not self._taking and len(self._line) <= self._roster.places
                 if free and (not wait or self._may(number)):
                     work = self._place()
                     if work is not None:
@@ -197,7 +198,8 @@ class Parallel(Running):
                     self._bench.wait()
 
     def _may(self, number: int) -> bool:
-        return self._crew.may(number, first=not self._line)
+        """Whether the thread of that number may work now."""
+        return self._roster.may(number, first=not self._line)
 
     def _fail(self, error: BaseException) -> None:
         """End the stream with an error, after what is in line."""
@@ -234,8 +236,8 @@ class Parallel(Running):
         if self._pace.due:
             work.state = self._pace.taken(self._op.state)
         try:
-            task = self._op.divide(self._crew.rows_at_once())
-            self._crew.portions.begun += 0 if task is None else task.rows
+            task = self._op.divide(self._roster.rows_at_once())
+            self._roster.portions.begun += 0 if task is None else task.rows
         except (Cancelled, KeyboardInterrupt):
             raise
         except BaseException as error:  # raised again where it stands in the stream
@@ -248,7 +250,7 @@ class Parallel(Running):
                     self._ended = True
                 if self._ended:
                     self._tell_all()
-                elif len(self._line) <= self._crew.places:
+                elif len(self._line) <= self._roster.places:
                     self._turns.notify()
                     self._changed.notify()
         if task is None:
@@ -275,7 +277,7 @@ class Parallel(Running):
         except BaseException as error:
             made = [error]
             self._ended = True
-        self._crew.worked(perf_counter() - began, thread_time() - busy, rows)
+        self._roster.worked(perf_counter() - began, thread_time() - busy, rows)
         self._finish(work, made, rest, taken)
 
     def _finish(
@@ -288,20 +290,20 @@ class Parallel(Running):
             self._largest = max(self._largest, given + taken + BETWEEN * max(given, taken))
             # The C library keeps for each thread what it frees, a few times what it made at once.
             most = self._context.ledger.budget // (2 * BETWEEN * max(given, 1))
-            self._crew.helpers = min(self._crew.helpers, most)
+            self._roster.helpers = min(self._roster.helpers, most)
             work.made, work.rest, work.done = made, rest, True
             self._context.ledger.unclaim(work.claimed)
-            if self._ended or self._crew.changed():
+            if self._ended or self._roster.changed():
                 self._tell_all()
             else:
                 self._turns.notify()
-                if not self._crew.in_order or self._done() is not None:
+                if not self._roster.in_order or self._done() is not None:
                     self._changed.notify()
 
     def _start_asides(self) -> None:
         name = f"penstock-{self._context.label}"
-        while len(self._asides) < self._crew.threads:
-            self._crew.started = True
+        while len(self._asides) < self._roster.threads:
+            self._roster.started = True
             self._asides.append(Aside(self._context.run, name, partial(self._help, len(self._asides))))
 
     def state(self) -> Any:
@@ -310,7 +312,7 @@ class Parallel(Running):
 
     def restore(self, state: Any) -> None:
         self._op.restore(state)
-        self._crew.portions.length = -1  # nobody knows how many of them are left
+        self._roster.portions.length = -1  # nobody knows how many of them are left
 
     def _wake(self) -> None:
         if os.getpid() != self._process:  # in a forked child the lock may be held by nobody
@@ -335,8 +337,8 @@ class Parallel(Running):
         if not end_all(self._asides, close_inputs):
             self._context.leave(*inputs)
         self._op.close()
-        if self._crew.executor is not None:
-            self._crew.executor.close()
+        if self._roster.executor is not None:
+            self._roster.executor.close()
         with self._changed:
             self._line.clear()
             self._ready.clear()

@@ -196,7 +196,7 @@ class PlainRows:
 
 
 def _plain_dtype(leaf: Any) -> np.dtype[Any] | None:
-    """The dtype of a leaf that is an array of numbers, of which NumPy has one object for all arrays."""
+    """The dtype of a leaf that is an array of numbers; of most dtypes there is one object for all arrays."""
     return leaf.dtype if type(leaf) is np.ndarray and leaf.dtype.kind in "biufc" else None
 
 

@@ -143,8 +143,12 @@ class Account:
             if (entry is not None and entry.kept) or id(owner) in ledger._foreign:
                 return 0
             size = buffer_bytes(owner)
-            if self.pinned + size > getattr(self._at_most, "bytes", size + self.pinned):
-                raise BudgetError("its arrays may stand in the way of others")
+            most = getattr(self._at_most, "bytes", None)
+            if most is not None and self.pinned + size > most:
+                raise BudgetError(
+                    f"{self.title}: an array of {show_bytes(size)} beside {show_bytes(self.pinned)} "
+                    f"that are held is more than {show_bytes(most)}."
+                )
             self._fit(self.floor + self.pinned + size, remedy)
             self.pinned += size
             ledger.least += size
@@ -156,11 +160,12 @@ class Account:
     @contextmanager
     def holding_at_most(self, size: int) -> Iterator[None]:
         """Within it, this thread may `hold` arrays only while no more than `size` bytes of all are held."""
-        self._at_most.bytes = size
+        before = getattr(self._at_most, "bytes", None)
+        self._at_most.bytes = size if before is None else min(size, before)
         try:
             yield
         finally:
-            del self._at_most.bytes
+            self._at_most.bytes = before
 
     def let_go(self, array: NDArray[Any], size: int) -> None:
         """Give back what `hold` has reserved; an array of which others have views is watched now."""

@@ -108,6 +108,7 @@ class RunningGenerator(CollectedSource):
             self._seen += 1
             if type(element) is np.ndarray and element.nbytes <= SMALL and single and agrees(element, single):
                 made.add_small(element)
+                del element  # a view would keep what it is of while the generator goes on
             else:
                 if signature is None:
                     leaves = made.leaves_of(element, number)

@@ -1,4 +1,7 @@
-"""Who works on the blocks of an op side by side: how many threads, which of them now, on how many rows."""
+"""Who works on the blocks of an op side by side: how many threads, which of them now, on how many rows.
+
+It is decided anew at every block, from what was asked for and what has been measured.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +36,8 @@ class ParallelOp(Protocol):
         """The op at work."""
 
 
-class Crew:
-    """Decides it anew at every block, from what was asked for and what has been measured."""
+class Roster:
+    """The numbers and rules by which threads of an op work or wait."""
 
     def __init__(self, context: StageContext, op: ParallelOp, running: Divisible) -> None:
         self._op = running
