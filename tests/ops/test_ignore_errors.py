@@ -85,3 +85,8 @@ class TestIgnoreErrors(OpContract):
     def test_given_a_wrong_flag_then_declaring_fails_and_names_the_line(self) -> None:
         with pytest.raises(TypeError, match=r"ignore_errors.*test_ignore_errors\.py:\d+"):
             ps.Dataset.range(3).ignore_errors(log_warning=1)  # type: ignore[arg-type]
+
+    def test_given_many_elements_that_all_fail_then_it_warns_and_says_why(self) -> None:
+        with pytest.warns(UserWarning, match=r"ignore_errors at .* all of its 20 elements.*0 is bad"):
+            assert events(failing(20, *range(20)).ignore_errors()) == []
+        assert events(failing(20, *range(19)).ignore_errors()) == [19]  # without a word

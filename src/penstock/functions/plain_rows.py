@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from types import GeneratorType
 from typing import Any
 
 import numpy as np
@@ -79,6 +80,7 @@ class PlainRows:
         self._one = functions[0] if len(functions) == 1 else None
         self.structure: Structure | None = None
         """The structure of the results, once there is one."""
+        self._may_be_none = False  # whether the user was told of one
 
     def apply(
         self, block: Block, numbers: NDArray[np.int64], room: int, at: memoryview | None = None
@@ -137,6 +139,9 @@ class PlainRows:
                     if ends_program(error):
                         raise
                     raise one.failed_with(element, error, number) from error
+                if result is None and not self._may_be_none:
+                    self._may_be_none = True
+                    _warn_of_none(one, number)
                 if type(result) in NUMBERS:
                     result = NUMBERS[type(result)](result)
                 if type(result) is np.ndarray and result.dtype is dtype and result.ndim > 0:
@@ -168,7 +173,10 @@ class PlainRows:
             if structure is None:
                 structure = structure_of(element)
                 if element is None:
+                    self._may_be_none = True
                     _warn_of_none(function, number)
+                elif isinstance(element, GeneratorType):
+                    _warn_of_generator(function, number)
             leaves = self._flat(function, structure, element, number)
             element = None
             own(leaves, came)
@@ -193,6 +201,16 @@ class PlainRows:
                 op=function.label,
                 number=number,
             ) from None
+
+
+def _warn_of_generator(function: UserFunction, number: int) -> None:
+    warnings.warn(
+        f"{function.where}: the function returned a generator for element {number}, which is one element and "
+        f"nothing that is gone through. For several elements out of one, return a dataset in flat_map: "
+        f"ps.Dataset.from_generator(...).",
+        UserWarning,
+        stacklevel=2,
+    )
 
 
 def _plain_dtype(leaf: Any) -> np.dtype[Any] | None:

@@ -162,7 +162,7 @@ def flag(value: Any, call: str) -> bool:
 def one_of(value: Any, words: Sequence[str], call: str) -> str:
     """One of some words."""
     if not isinstance(value, str) or value not in words:
-        shown = ", ".join(map(repr, words[:-1])) + f" or {words[-1]!r}"
+        shown = " or ".join(filter(None, [", ".join(map(repr, words[:-1])), repr(words[-1])]))
         kind = ArgumentError if isinstance(value, str) else ArgumentTypeError
         raise kind(f"{call} at {user_site()}: expected {shown}, got {value!r}.")
     return value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,8 @@ from penstock.graph.op import UNKNOWN, Op
 from penstock.graph.running import Context, Running
 from penstock.ops.parts.dropped import let_go
 
+MANY = 10
+"""Where so many elements fail and no other comes, it is hardly for bad data."""
 QUOTED = 400
 """So many characters of the first error are quoted."""
 
@@ -50,13 +53,18 @@ class RunningIgnoreErrors(Running):
         self._upstream = context.input()
         self._log = log
         self._ignored = 0
+        self._passed = False
         self._first = ""
         """What was said of the first of them."""
 
     def pull(self, rows: int) -> Block | None:
         while True:
             try:
-                return self._upstream.pull(rows)
+                block = self._upstream.pull(rows)
+                self._passed = self._passed or block is not None
+                if block is None and not self._passed and self._ignored >= MANY:
+                    self._warn()
+                return block
             except ElementError as error:
                 self._leave_out(error)
 
@@ -69,6 +77,15 @@ class RunningIgnoreErrors(Running):
             self._log.warning("%s left out an element: %s", self._context.label, error)
         let_go(error)
 
+    def _warn(self) -> None:
+        warnings.warn(
+            f"{self._context.where} left out all of its {self._ignored:,} elements: each of them failed, the "
+            f"first with: {self._first}",
+            UserWarning,
+            stacklevel=2,
+        )
+        self._passed = True  # once is enough
+
     def state(self) -> Any:
         return {"input": self._upstream.state(), "ignored": self._ignored, "first": self._first}
 
@@ -76,6 +93,7 @@ class RunningIgnoreErrors(Running):
         self._upstream.restore(state["input"])
         self._ignored = state["ignored"]
         self._first = state.get("first", "")
+        self._passed = True  # maybe, before
 
     def close(self) -> None:
         if self._ignored:

@@ -51,7 +51,10 @@ def _damaged(found: Finding, offset: int, number: int, line: bytes, error: Excep
     if isinstance(error, UnicodeDecodeError):
         at, why = error.start, f"not UTF-8: {line[error.start : error.end]!r}"
     elif isinstance(error, json.JSONDecodeError):
-        at, why = len(line.decode()[: error.pos].encode()), f"{error.msg} at its byte {error.pos}"
+        at, why = (
+            len(line.decode()[: error.pos].encode()),
+            f"{error.msg.removesuffix(' at')} at its byte {error.pos}",
+        )
     found.wrong(found.path, offset + at, f"line {number + 1} is no JSON: {why}")
 
 
