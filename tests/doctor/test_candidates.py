@@ -12,8 +12,8 @@ import pytest
 
 from penstock.doctor.book import Book
 from penstock.doctor.candidates import candidates
+from penstock.doctor.linked import Kept
 from penstock.doctor.paths import Described
-from penstock.doctor.probes import Kept
 from penstock.doctor.signals import Look, signals
 from penstock.doctor.signals.shared_memory import own_segments
 

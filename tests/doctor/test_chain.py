@@ -69,3 +69,16 @@ def test_given_several_large_containers_on_the_way_then_the_largest_is_told() ->
         assert chain.holder is REGISTRY["logger"].handlers  # type: ignore[attr-defined]
     finally:
         REGISTRY.clear()
+
+
+def test_given_one_that_native_code_alone_has_then_nobody_keeps_it_but_who_asks() -> None:
+    part, asked = Part(), list[object]()
+    asked.append(part)
+    del part
+    chain = chain_of(asked[0], Places(__file__), (asked,))
+    assert chain.alone and not chain.labels
+    REGISTRY["only"] = asked[0]  # type: ignore[assignment]
+    try:
+        assert not chain_of(asked[0], Places(__file__), (asked,)).alone
+    finally:
+        REGISTRY.clear()

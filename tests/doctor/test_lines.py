@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from penstock.doctor.accuse import likely, most
+from penstock.doctor.accuse import likely, lost, most
+from penstock.doctor.bursts import WASTE, Rounds
 from penstock.doctor.places import Place
-from penstock.doctor.probes import WASTE, Evidence, Rounds
+from penstock.doctor.probes import Evidence
 
 TAKES, GIVES, KEEPS, OTHER = (Place("train.py", line) for line in (3, 4, 5, 6))
 
@@ -48,7 +49,7 @@ def test_given_no_line_then_there_is_none() -> None:
 def evidence(*rounds: Rounds) -> Evidence:
     one = Evidence(Any, SimpleNamespace())  # type: ignore[arg-type]
     for burst in rounds:
-        one.add(burst)  # type: ignore[arg-type]
+        one.bursts.append(burst)
     return one
 
 
@@ -78,3 +79,23 @@ def test_given_a_line_that_gives_back_now_and_then_what_another_takes_then_it_is
 def test_given_lines_that_do_both_then_there_is_an_answer() -> None:
     lines = {TAKES: [-1.0, -1.0, 102.0], GIVES: [-50.0, -50.0], OTHER: [-1.0, -1.0, 102.0], KEEPS: [3.0]}
     assert likely(lines) in (TAKES, OTHER, KEEPS)
+
+
+def test_given_two_lines_that_can_have_taken_what_is_given_back_then_it_is_the_one_with_less_weight() -> None:
+    for first, second in ((TAKES, KEEPS), (KEEPS, TAKES)):
+        lines = {first: [100.0] * 3, second: [100.0] * 3, GIVES: [-100.0] * 3}
+        assert likely(lines, weight={first: [100.0] * 3, second: [0.0] * 3}) == first
+        assert likely(lines, weight={first: [0.0] * 3, second: [100.0] * 3}) == second
+
+
+def test_given_lines_whose_shares_are_the_whole_then_it_is_the_one_with_the_most_weight() -> None:
+    lines = {TAKES: [100.0, 100.0], KEEPS: [100.0, 102.0]}
+    assert likely(lines, whole=200.0, weight={TAKES: [0.0], KEEPS: [100.0]}) == KEEPS
+    assert likely(lines, whole=200.0, weight={TAKES: [100.0], KEEPS: [0.0]}) == TAKES
+
+
+def test_given_lines_whose_memory_a_name_has_then_they_are_left_out() -> None:
+    lines = {TAKES: [800.0, 800.0], GIVES: [-1600.0], KEEPS: [20.0, 20.0]}
+    assert lost(lines, {TAKES: [1.0, 1.0], GIVES: [-2.0], KEEPS: [20.0, 20.0]}) == {KEEPS: [20.0, 20.0]}
+    assert lost(lines, {TAKES: [1.0, 1.0], KEEPS: [0.0]}) == lines  # nothing else would be left
+    assert lost(lines, {}) == lines

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from penstock.doctor.book import Book
+from penstock.doctor.bursts import Rounds
+from penstock.doctor.linked import LINKS, Kept, linked_names
 from penstock.doctor.paths import Paths
 from penstock.doctor.places import Place, Places
-from penstock.doctor.probes import LINKS, Evidence, Kept, Rounds, least_of, linked_name, rising
+from penstock.doctor.probes import Evidence
 from penstock.doctor.referrers import Chain
+from penstock.doctor.rising import least_of, rising
 from penstock.doctor.signals import Look
 from penstock.doctor.source import growing_lines
 from penstock.doctor.walk import World
@@ -98,7 +102,7 @@ def test_given_a_container_that_no_walk_comes_to_then_it_is_looked_at_once_it_is
     found = Chain(("`logging.handlers`", "Part"), holder=handlers)
     monkeypatch.setattr("penstock.doctor.probes.chain_of", lambda *_: found)
     assert evidence.question(paths.book, Look([Part()], Counter({NAME: 1200})), [], thaw=True)
-    assert [node.path() for node in paths.world.objects() if node.thing is handlers] == ["logging.handlers"]
+    assert [node.path() for node in paths.world.roots() if node.thing is handlers][:1] == ["logging.handlers"]
     assert evidence.soon
 
 
@@ -116,11 +120,32 @@ def test_given_things_of_which_each_has_the_next_then_the_name_of_the_last_is_kn
     head: Link | None = None
     for _ in range(2 * LINKS):
         head = Link(head)
-    known = linked_name(World(Places(__file__)), f"{__name__}.Link")
-    assert known is not None
+    kind = f"{__name__}.Link"
+    known = linked_names(World(Places(__file__)), {kind})[f"type {kind}"]
     assert (known.name, known.file) == ("head", __file__)
     head = Link(None)
-    assert linked_name(World(Places(__file__)), f"{__name__}.Link") is None
+    assert linked_names(World(Places(__file__)), {kind}) == {}
+
+
+def timed(step: Callable[[int], int]) -> Callable[[int], int]:
+    def run(value: int) -> int:
+        return step(value)
+
+    return run
+
+
+def test_given_a_function_that_is_wrapped_again_and_again_then_its_name_is_known(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(World, "user_modules", lambda _: [])
+    forward: Callable[[int], int] = abs
+    for _ in range(LINKS // 2):
+        forward = timed(forward)
+    assert linked_names(World(Places(__file__)), {"builtins.function"}) == {}
+    for _ in range(LINKS):
+        forward = timed(forward)
+    known = linked_names(World(Places(__file__)), {"builtins.function"})["type builtins.function"]
+    assert (known.name, known.file) == ("forward", __file__)
 
 
 def test_given_bursts_of_other_loops_then_they_say_nothing_of_this_one() -> None:

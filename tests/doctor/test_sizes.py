@@ -11,7 +11,17 @@ import numpy as np
 import pytest
 
 from penstock.doctor.members import bytes_each
-from penstock.doctor.sizes import ATTRIBUTES, MANY, VIEW, array_bytes, deep_bytes, length_of
+from penstock.doctor.sizes import (
+    ATTRIBUTES,
+    MANY,
+    VIEW,
+    array_bytes,
+    buffer_of,
+    deep_bytes,
+    first_inside,
+    inner_length,
+    length_of,
+)
 
 
 def test_given_views_of_one_array_then_each_costs_no_more_than_a_view() -> None:
@@ -130,6 +140,36 @@ def test_given_a_table_of_arrow_then_its_bytes_count() -> None:
     assert array_bytes(table) == 8000
     assert array_bytes(arrow.concat_tables([table, table])) == 16_000
     assert array_bytes(arrow.Table) is None
+
+
+def test_given_a_stream_of_arrow_then_what_was_written_to_it_counts() -> None:
+    arrow = pytest.importorskip("pyarrow")
+    sink = arrow.BufferOutputStream()
+    assert buffer_of(sink) == 0
+    sink.write(b"x" * 5000)
+    assert buffer_of(sink) == 5000
+    sink.close()
+    assert buffer_of(sink) == 0
+
+
+def test_given_many_lists_in_a_dict_then_what_they_have_in_all_is_known() -> None:
+    table: dict[int, list[int]] = {number: [1, 2, 3] for number in range(2 * MANY)}
+    assert inner_length(table) == 6 * MANY
+    assert first_inside(table) is table[0]
+    for rows in table.values():
+        rows.append(4)
+    assert inner_length(table) == 8 * MANY
+    assert inner_length(list(table.values())) == 8 * MANY
+
+
+@pytest.mark.parametrize(
+    "thing",
+    [[[1]] * MANY, [1] * 2 * MANY, [(1, 2)] * 2 * MANY, "x" * 2 * MANY, ["x"] * 2 * MANY],
+    ids=["few", "numbers", "records", "text", "texts"],
+)
+def test_given_anything_else_then_there_are_no_containers_in_it(thing: object) -> None:
+    assert inner_length(thing) is None
+    assert first_inside(thing) is None
 
 
 def test_given_a_module_that_is_kept_then_what_it_has_counts_and_what_it_imports_does_not() -> None:

@@ -13,6 +13,7 @@ from penstock.doctor.diagnose import _lent, _with_line, merged
 from penstock.doctor.findings import Axis, Finding
 from penstock.doctor.places import Loop, Place
 from penstock.doctor.remedies import remedies
+from penstock.doctor.rounds import Counts
 from penstock.doctor.verdict import Growth
 from penstock.doctor.watching import Watching
 
@@ -46,13 +47,36 @@ def test_given_no_steps_then_seconds_are_counted_by() -> None:
     assert axis_of(book_of([{} for _ in range(40)]), range(40)).one == "a second"
 
 
+def steps_of(*seen: dict[str, int]) -> tuple[dict[str, float], dict[str, int]]:
+    """What loops over `epoch` and `step`, one in the other, have gone through; what one round adds."""
+    watching: Any = SimpleNamespace(_rounds=Counts(), book=Book())
+    loops = [Loop("train.py", 2, 9, 0, ("epoch",)), Loop("train.py", 3, 9, 0, ("step",))]
+    total: dict[str, float] = {}
+    for names in seen:
+        frame: Any = SimpleNamespace(f_locals=names, f_code=SimpleNamespace(co_flags=0))
+        at_work = [(frame, loop) for loop in loops if loop.variables[0] in names]
+        total = Watching._loop_steps(watching, at_work)
+    return total, watching.book.strides
+
+
 def test_given_epochs_then_the_steps_of_all_of_them_are_counted() -> None:
-    watching: Any = SimpleNamespace(_loop_counts={})
-    loop, total = Loop("train.py", 3, 9, 0, ("step",)), {}
-    for step in (0, 4, 9, 3, 8, 2):
-        frame: Any = SimpleNamespace(f_locals={"step": step}, f_code=SimpleNamespace(co_flags=0))
-        total = Watching._loop_steps(watching, [(frame, loop)])
-    assert total == {"loop train.py:3 step": 9.0 + 8.0 + 2.0}
+    total, _ = steps_of(*({"step": step} for step in (0, 4, 9, 3, 8, 2)))
+    assert total == {"loop train.py:3 step": 22.0}
+
+
+def test_given_the_loop_around_it_then_epochs_between_two_moments_count_too() -> None:
+    seen = [(0, 0), (0, 4), (0, 9), (1, 9), (4, 3)]
+    total, _ = steps_of(*({"epoch": epoch, "step": step} for epoch, step in seen))
+    assert total == {"loop train.py:2 epoch": 4.0, "loop train.py:3 step": 43.0}
+
+
+def test_given_a_variable_that_goes_in_strides_then_rounds_are_counted_and_not_its_values() -> None:
+    total, strides = steps_of(*({"step": step} for step in (0, 100, 150, 950, 50, 100)))
+    assert total == {"loop train.py:3 step": 1100.0}
+    assert strides == {"loop train.py:3 step": 50}
+    book = book_of([{"loop train.py:3 step": 50.0 * n} for n in range(40)])
+    book.strides.update(strides)
+    assert axis_of(book, range(40)).xs[-1] == 39.0
 
 
 def finding(kind: str, key: str, line: int | None) -> Finding:

@@ -119,3 +119,15 @@ def test_given_a_line_then_theil_sen_finds_its_slope(slope: float, start: float)
     found, low, high = theil_sen(STEPS[:30], [start + slope * x for x in STEPS[:30]])
     assert found == pytest.approx(slope, abs=1e-6)
     assert low <= found <= high
+
+
+def test_given_moments_that_become_few_then_windows_with_few_steps_need_not_add_as_much() -> None:
+    steps = [*range(0, 66, 2), 125, 138, 156, 260, 312, 343, 396]
+    xs, grows = [float(x) for x in steps], [30 * x + 0.08 * x * x for x in steps]
+    assert judge(xs, grows, least=8).growth is not None
+    assert judge(xs, [min(y, 4000.0) for y in grows], least=8).growth is None
+
+
+def test_given_moments_of_one_step_then_there_is_an_answer() -> None:
+    xs = [0.0, *[5.0] * 30, 6.0]
+    assert judge(xs, [float(i) for i in range(32)], least=1).growth is None

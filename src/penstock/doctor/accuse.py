@@ -7,12 +7,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from statistics import median
 
+from penstock.doctor.burst import HEAP, LOOSE
 from penstock.doctor.candidates import Candidate
 from penstock.doctor.findings import Finding
 from penstock.doctor.forecast import forecast_bytes, forecast_descriptors
+from penstock.doctor.linked import Kept
 from penstock.doctor.paths import BYTES, NODES, Described
 from penstock.doctor.places import Place
-from penstock.doctor.probes import Kept
 from penstock.doctor.remedies import remedies
 from penstock.doctor.source import bound_at, called, function_at, growing_lines, name_in, rebound, spelled
 from penstock.doctor.watching import Watching
@@ -29,6 +30,8 @@ NEED_A_LINE = ("process.segments",)
 """What other processes make grow too: it counts where a line of the script was seen to do it."""
 ALIKE = 0.15
 """Lines that add as much as one another, but for so much: a burst ends between two of them."""
+HELD = 0.1
+"""If less than this part of what a line takes is without a name afterwards, it has one."""
 CLOSE = 0.3
 """A line whose share is that close to the whole growth is the line, whatever others take and give back."""
 
@@ -76,7 +79,7 @@ def _of_path(watching: Watching, one: Candidate, found: Described, finding: Find
         for file in files if finding.place is None else ():
             finding.place = finding.place or _by_source(watching, file, name_in((label,)))
     if finding.place is None:
-        finding.place = likely(watching.evidence.lines("memory.heap")) or finding.bound
+        finding.place = likely(watching.evidence.lines(HEAP)) or finding.bound
     if found.made_line:
         finding.place = Place(found.file, found.made_line)
     finding.named = finding.place is not None and any(
@@ -87,9 +90,7 @@ def _of_path(watching: Watching, one: Candidate, found: Described, finding: Find
     finding.name, finding.type = spelled("".join(whose + found.labels[1:])) or name, found.type
     if found.unit == NODES and finding.place is not None:
         finding.itself = finding.place in growing_lines(places, finding.place.file, name)
-    heap = likely(
-        watching.evidence.lines("memory.heap"), one.growth.slope * found.each * watching.evidence.rounds()
-    )
+    heap = likely(watching.evidence.lines(HEAP), one.growth.slope * found.each * watching.evidence.rounds())
     finding.made = heap if heap != finding.place else None
     where = f" in `{finding.bound}`" if finding.bound else ""
     member = f" of {found.member}" if found.member not in ("", "NoneType") else ""
@@ -139,7 +140,9 @@ def _of_signal(watching: Watching, one: Candidate, finding: Finding) -> None:
     assert signal is not None
     rounds = watching.evidence.rounds()
     evidence = watching.evidence
-    finding.place = likely(evidence.lines(one.key), one.growth.slope * rounds, evidence.lines("memory.heap"))
+    lines, weight = evidence.lines(one.key), evidence.lines(LOOSE if signal.bytes else HEAP)
+    seen = lost(lines, weight) if one.key == HEAP else lines
+    finding.place = likely(seen, one.growth.slope * rounds, weight)
     if signal.suspect is not None and signal.key in watching.evidence.suspects:
         said = watching.evidence.suspects[signal.key]
         finding.place = finding.place or said.place
@@ -173,7 +176,7 @@ def _of_type(watching: Watching, one: Candidate, finding: Finding) -> None:
     if finding.place is None and known is not None and known.name:
         finding.place = _by_name(watching, known)
     if finding.place is None:
-        finding.place = likely(evidence.lines("python.blocks")) or likely(evidence.lines("memory.heap"))
+        finding.place = likely(evidence.lines("python.blocks")) or likely(evidence.lines(HEAP))
     kept = f", kept by {finding.chain[0]}" if finding.chain else ""
     finding.what = f"{one.growth.slope:.3g} more objects of {one.unit} {one.axis.one}{kept}"
 
@@ -194,6 +197,18 @@ def _by_name(watching: Watching, known: Kept) -> Place | None:
     return found or (bound_at(watching.places, known.file, known.name) if direct else None)
 
 
+def lost(
+    lines: Mapping[Place, Sequence[float]], loose: Mapping[Place, Sequence[float]]
+) -> Mapping[Place, Sequence[float]]:
+    """Without the lines that take what a name has then, or give back what a name had."""
+    left = {
+        place: deltas
+        for place, deltas in lines.items()
+        if abs(sum(loose.get(place, deltas))) >= HELD * abs(sum(deltas))
+    }
+    return left if any(sum(deltas) > 0 for deltas in left.values()) else lines
+
+
 def likely(
     lines: Mapping[Place, Sequence[float]],
     whole: float | None = None,
@@ -202,20 +217,20 @@ def likely(
     """The line that makes it grow: the one whose share is the whole, or else the one that adds most.
 
     Lines of which one takes each time what the other gives back are left out first. Of lines that add as
-    much, it is the one with the most `weight`, or the first.
+    much, it is the one with the most `weight`, or the first; of those that can have taken what is given back,
+    the one with the least.
     """
+    weights = {place: sum((weight or {}).get(place, ())) for place in lines}
     usual = {place: median(deltas) for place, deltas in lines.items()}
     for place, fallen in sorted(usual.items(), key=lambda item: item[1]):
         if fallen < 0:
             back = -sum(lines[place])
-            taker = next(
-                (
-                    p
-                    for p, m in usual.items()
-                    if abs(m + fallen) <= -PAIRED * fallen and abs(sum(lines[p]) - back) <= CLOSE * back
-                ),
-                None,
-            )
+            takers = [
+                p
+                for p, m in usual.items()
+                if abs(m + fallen) <= -PAIRED * fallen and abs(sum(lines[p]) - back) <= CLOSE * back
+            ]
+            taker = min(takers, key=lambda p: weights[p]) if takers else None
             alike = [p for p, m in usual.items() if m > 0 and abs(sum(lines[p]) - back) <= PAIRED * back]
             if (
                 taker is None and len(alike) == 1
@@ -228,14 +243,14 @@ def likely(
     gains = {place: gained for place, gained in gains.items() if gained > 0}
     if not gains:
         return None
-    if whole:
-        close = {place: abs(gained - whole) / whole for place, gained in gains.items()}
-        best = min(close, key=lambda place: close[place])
-        if close[best] < CLOSE:
-            return best
-    most_gained = max(gains.values())
-    equal = [place for place, gained in gains.items() if gained >= (1 - ALIKE) * most_gained]
-    return min(equal, key=lambda place: (-sum((weight or {}).get(place, ())), place.file, place.line))
+    close = {place: abs(gained - whole) / whole for place, gained in gains.items()} if whole else {}
+    nearest = min(close.values(), default=CLOSE)
+    if nearest < CLOSE:
+        equal = [place for place, off in close.items() if off <= nearest + PAIRED]
+    else:
+        most_gained = max(gains.values())
+        equal = [place for place, gained in gains.items() if gained >= (1 - ALIKE) * most_gained]
+    return min(equal, key=lambda place: (-weights[place], place.file, place.line))
 
 
 def most(lines: Counter[Place]) -> Place | None:

@@ -18,5 +18,6 @@ def axis_of(book: Book, span: range) -> Axis:
         column = book.steps[name]
         if len({column[i] for i in span}) >= DISTINCT and column[span.start] >= 0:
             title = name if name in ranked else f"rounds of the loop over `{name.rpartition(' ')[2]}`"
-            return Axis(title, "a step", tuple(column))
+            stride = book.strides.get(name, 1)
+            return Axis(title, "a step", tuple(steps / stride for steps in column))
     return Axis("seconds", "a second", tuple(book.times))

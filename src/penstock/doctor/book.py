@@ -16,6 +16,8 @@ class Book:
         self.times = array("d")
         self.loops: list[str] = []
         self.steps: dict[str, array[float]] = {}
+        self.strides: dict[str, int] = {}
+        """What one round adds to the variable of a loop, where it is not one."""
         self.series: dict[str, Series] = {}
         self._seen: dict[str, tuple[int, float, int]] = {}
         """Of what has not grown yet: the first moment, the value, and the last moment."""

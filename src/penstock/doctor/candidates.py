@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from penstock.doctor.axis import axis_of
 from penstock.doctor.findings import Axis, Curve
-from penstock.doctor.paths import BYTES, MEMBERS, NODES, PLAIN, Described
-from penstock.doctor.probes import LEAST_PLAIN, is_plain
+from penstock.doctor.paths import BYTES, INNER, LENGTH, MEMBERS, NODES, PLAIN, Described
+from penstock.doctor.rising import LEAST_PLAIN, is_plain
 from penstock.doctor.signals import Signal, loaded
 from penstock.doctor.source import name_in, remade_lines
 from penstock.doctor.verdict import Growth, judge, quarters, theil_sen
@@ -23,6 +23,8 @@ FAST, MUCH = 1e6, 4e6
 STOPPED = 0.3
 """Growth in a loop that is over counts, unless other loops have gone on for this part of its time since."""
 LEAST = {MEMBERS: 8.0, BYTES: 4096.0, NODES: 20.0}
+MANY = 20.0
+"""Of many containers in one, so many times more members must come."""
 LEAST_OBJECTS = 20.0
 LEAST_FOREIGN, SELDOM = 60.0, 0.2
 """Of a library's types: so many, and so many a step; libraries fill caches of their own for a while."""
@@ -109,8 +111,8 @@ def _path(watching: Watching, stretches: list[tuple[str, range]], key: str) -> I
     if described is None:
         return
     unit = described.unit
-    found = grows(watching, stretches, key, LEAST[unit])
-    if found is None:
+    found = grows(watching, stretches, key, LEAST[unit] * (MANY if key.startswith(INNER) else 1.0))
+    if found is None or _is_longer(watching, stretches, key):
         return
     bound = described.bounded or _anew(watching, described)
     one = Candidate(key, described.kind, unit, 3, *found, described=described, bounded=bound)
@@ -121,6 +123,13 @@ def _path(watching: Watching, stretches: list[tuple[str, range]], key: str) -> I
             "too little to matter."
         )
     yield one
+
+
+def _is_longer(watching: Watching, stretches: list[tuple[str, range]], key: str) -> bool:
+    """Whether a container becomes longer itself: then that says enough of those that are in it."""
+    whole = f"{LENGTH}{key.removeprefix(INNER)}"
+    known = key.startswith(INNER) and whole in watching.book.series
+    return known and grows(watching, stretches, whole, LEAST[MEMBERS]) is not None
 
 
 def _anew(watching: Watching, described: Described) -> bool:

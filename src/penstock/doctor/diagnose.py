@@ -9,8 +9,8 @@ from penstock.doctor.axis import axis_of
 from penstock.doctor.candidates import BLOCK, Candidate, candidates
 from penstock.doctor.findings import CLEAN, LEAK, UNCLEAR, Curve, Diagnosis, Finding
 from penstock.doctor.paths import BYTES, MEMBERS, NODES, PLAIN
-from penstock.doctor.probes import rising
 from penstock.doctor.remedies import remedies
+from penstock.doctor.rising import rising
 from penstock.doctor.verdict import judge
 from penstock.doctor.watching import Watching
 

@@ -8,14 +8,14 @@ import sys
 import warnings
 from collections.abc import Iterator
 
-Known = dict[int, tuple[object, str]]
+Known = dict[int, tuple[object, str, bool]]
 
 
 def _references(known: Known, key: int) -> int:
     return sys.getrefcount(known[key][0])
 
 
-ALONE = _references({0: ([], "")}, 0)
+ALONE = _references({0: ([], "", False)}, 0)
 """The references to what nobody has but the table it is in."""
 
 
@@ -25,14 +25,15 @@ class Keepers:
     def __init__(self) -> None:
         self._known: Known = {}
 
-    def add(self, thing: object, label: str) -> None:
-        """Look at a container from now on, under a name."""
-        self._known[id(thing)] = (thing, label)
+    def add(self, thing: object, label: str, named: bool = False) -> None:
+        """Look at a container from now on, under a name; `named` where a name of the user's leads to it."""
+        self._known[id(thing)] = (thing, label, named)
 
-    def __iter__(self) -> Iterator[tuple[object, str]]:
+    def of(self, named: bool) -> Iterator[tuple[object, str]]:
+        """Those that a name of the user's leads to, or the others."""
         for key in [key for key in self._known if _references(self._known, key) <= ALONE]:
             del self._known[key]
-        return iter([*self._known.values()])
+        return iter([(thing, label) for thing, label, has in self._known.values() if has is named])
 
 
 def registries() -> list[tuple[object, str]]:

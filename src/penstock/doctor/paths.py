@@ -16,7 +16,7 @@ from penstock.doctor.members import NEWEST, bytes_each, newest
 from penstock.doctor.places import Places
 from penstock.doctor.signals import history_of, kept_kind
 from penstock.doctor.signals.torch_graphs import moment
-from penstock.doctor.sizes import array_bytes, bounded, buffer_of, length_of
+from penstock.doctor.sizes import array_bytes, bounded, buffer_of, first_inside, inner_length, length_of
 from penstock.doctor.walk import Node, World
 from penstock.doctor.ways import way_to
 
@@ -25,6 +25,8 @@ EACH = {BYTES: 1.0, NODES: 0.0}
 """The bytes of one: of a node nobody knows them."""
 PLAIN = ("growing-container", "growing-buffer", "unbounded-cache")
 """Kinds of which the bytes decide; the others are no bookkeeping however small."""
+LENGTH, INNER = "length ", "inside "
+"""How the keys begin of containers, and of the many that are kept in one, all together."""
 LITTLE = 200.0
 SMALLEST = 256
 """Buffers of fewer bytes are not looked at."""
@@ -77,6 +79,11 @@ class Paths:
             key, value = measured(node)
             if value is not None and self.book.follow(key, value):
                 self._describe(key, node, value)
+            total = inner_length(node.thing)
+            if total is not None and self.book.follow(f"{INNER}{node.key}", total):
+                first = first_inside(node.thing)
+                below = Node(first, node.key, node, "[...]", node.depth + 1, node.foreign)
+                self._describe(f"{INNER}{node.key}", below, total)
 
     def _describe(self, key: str, node: Node, value: float) -> None:
         known = self.described.get(key)
@@ -133,7 +140,7 @@ class Paths:
 
     def matters(self, key: str) -> bool:
         """Whether a container that grows is more than bookkeeping, as a list of losses is."""
-        known = self.described.get(key) if key.startswith("length ") else None
+        known = self.described.get(key) if key.startswith((LENGTH, INNER)) else None
         return known is not None and (known.kind not in PLAIN or known.each >= LITTLE)
 
     @staticmethod
@@ -156,7 +163,7 @@ def measured(node: Node) -> tuple[str, float | None]:
     """The key of a container, a history or a buffer, and how long it is."""
     length = length_of(node.thing)
     if length is not None:
-        return f"length {node.key}", float(length)
+        return f"{LENGTH}{node.key}", float(length)
     past = history_of(node.thing)
     if past is not None:
         return f"history {node.key}", float(past)

@@ -52,6 +52,7 @@ class Places:
         self._libraries = tuple({f"{one}/" for path in libraries for one in (path, Path(path).resolve())})
         self._known: dict[str, bool] = {}
         self._loops: dict[str, list[Loop]] = {}
+        self._heads: dict[str, dict[tuple[int, int], Loop]] = {}
         self._trees: dict[str, ast.Module | None] = {}
         self.floor = floor
         """The frame that the watch begins in; those below belong to another process."""
@@ -123,6 +124,15 @@ class Places:
             for loop in self._of(code.co_filename)
             if loop.code_line == at and loop.line <= line <= loop.end
         ]
+
+    def headed(self, frame: FrameType) -> Loop | None:
+        """The loop that begins at the line that `frame` is at."""
+        code = frame.f_code
+        heads = self._heads.get(code.co_filename)
+        if heads is None:
+            loops = self._of(code.co_filename)
+            heads = self._heads[code.co_filename] = {(loop.code_line, loop.line): loop for loop in loops}
+        return heads.get((code_line(code), frame.f_lineno or 0))
 
     def _of(self, file: str) -> list[Loop]:
         if file not in self._loops:

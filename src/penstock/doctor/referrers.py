@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from types import CellType, CodeType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any
@@ -37,20 +38,22 @@ class Chain:
     file: str = ""
     holder: object = None
     """A large container of a module's that is on the way."""
+    alone: bool = False
+    """Whether nothing refers to it: native code has it."""
 
 
-def chain_of(thing: object, places: Places) -> Chain:
-    """Who keeps `thing` alive."""
+def chain_of(thing: object, places: Places, askers: Sequence[object] = ()) -> Chain:
+    """Who keeps `thing` alive, but for those who ask."""
     gc.unfreeze()  # what was set aside can refer to it too
     try:
-        return _search(thing, places)
+        return _search(thing, places, {id(one) for one in askers})
     finally:
         gc.freeze()
 
 
-def _search(thing: object, places: Places) -> Chain:
+def _search(thing: object, places: Places, askers: set[int]) -> Chain:
     level: list[Way] = [(thing, (type(thing).__name__,), None)]
-    seen = {id(thing), id(level)}
+    seen = {id(thing), id(level), *askers}
     frames = {id(sys._getframe()), id(sys._getframe(1))}
     named = _locals(places)
     modules = {id(vars(m)): name for name, m in list(sys.modules.items()) if isinstance(m, ModuleType)}
@@ -88,9 +91,9 @@ def _search(thing: object, places: Places) -> Chain:
             del found
         if fallback.labels:
             return fallback
+        if not following:
+            return Chain(alone=level[0][0] is thing)
         level = following
-        if not level:
-            break
     return fallback
 
 

@@ -8,6 +8,7 @@ from collections import deque
 from functools import _lru_cache_wrapper
 from gc import get_referents, is_tracked
 from io import BytesIO, StringIO
+from itertools import islice
 from mmap import mmap
 from types import CodeType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any
@@ -24,6 +25,7 @@ VIEW = 100
 DEEP = 4
 SAMPLED, ATTRIBUTES = 8, 64
 """So many members are looked at, and so many attributes: those are unlike one another."""
+ARROW = "BufferOutputStream"
 MANY = 40
 """An object with more attributes than that is a container of them."""
 
@@ -36,6 +38,27 @@ def length_of(thing: object) -> int | None:
         return int(thing.cache_info().currsize)
     named = many_attributes(thing)
     return None if named is None else len(named)
+
+
+def first_inside(thing: object) -> object | None:
+    """Of many containers that are kept in one, the first: they may become longer, and it does not."""
+    found = _containers(thing)
+    return found[0] if found else None
+
+
+def inner_length(thing: object) -> float | None:
+    """About how many members those have in all."""
+    found = _containers(thing)
+    return len(thing) * sum(map(len, found)) / len(found) if found else None  # type: ignore[arg-type]
+
+
+def _containers(thing: object) -> list[Any]:
+    """Some of the containers in a large one that has nothing else."""
+    if not isinstance(thing, list | dict) or len(thing) <= MANY:
+        return []
+    inside = thing.values() if isinstance(thing, dict) else thing
+    found = list(islice(inside, SAMPLED))
+    return found if all(isinstance(one, list | dict | set | deque) for one in found) else []
 
 
 def many_attributes(thing: object) -> dict[str, Any] | None:
@@ -65,7 +88,15 @@ def buffer_of(thing: object) -> int | None:
         return 0 if thing.closed else thing.getbuffer().nbytes
     if isinstance(thing, StringIO):
         return 0 if thing.closed else thing.tell()
+    if type(thing).__name__ == ARROW:
+        return _written(thing)
     return array_bytes(thing)
+
+
+def _written(thing: Any) -> int | None:
+    """The bytes in a stream of Arrow's that writes to memory."""
+    ours = type(thing).__module__.partition(".")[0] == "pyarrow"
+    return (0 if thing.closed else int(thing.tell())) if ours else None
 
 
 def array_bytes(thing: object) -> int | None:

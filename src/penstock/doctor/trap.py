@@ -12,7 +12,7 @@ from time import perf_counter
 from types import FrameType
 from typing import Any
 
-from penstock.doctor.places import Places
+from penstock.doctor.places import Place, Places
 
 LONG = 0.5
 """So many seconds it is waited for code that is entered."""
@@ -25,6 +25,8 @@ class Trap:
         self.waits = False
         self._places = places
         self._reached = reached
+        self.at: Place | None = None
+        """The user's line that was at work when it was set: the one that is reached comes after it."""
         self._frame: FrameType | None = None
         self._loops = False
         self._until = 0.0
@@ -36,7 +38,7 @@ class Trap:
         while frame is not None and not self._places.is_user(frame.f_code.co_filename):
             frame = None if frame is self._places.floor else frame.f_back
         if frame is not None:
-            self.waits, self._frame = True, frame
+            self.waits, self._frame, self.at = True, frame, self._places.innermost(frame)
             frame.f_trace = self._line
             sys.settrace(_ignore)
         elif wait:
@@ -59,7 +61,7 @@ class Trap:
             self._frame = None
         if self.waits and self.free():
             sys.settrace(None)
-        self.waits = False
+        self.waits, self.at = False, None
 
     def _enter(self, frame: FrameType, event: str, _: object) -> Any:
         """Code of the user's begins: its first line is the one that was waited for."""
@@ -78,7 +80,7 @@ class Trap:
             frame.f_trace = None
             # Tracing stays on while the sample is taken: it says that the names of this frame are in use.
             self._reached(frame)
-            self.waits = False
+            self.waits, self.at = False, None
             if sys.gettrace() is _ignore:
                 sys.settrace(None)
 

@@ -20,7 +20,7 @@ FEWEST = 8
 """With fewer moments after the warm-up nothing is said."""
 WINDOWS = 4
 EVEN = 0.2
-"""Every window adds at least this part of what windows add on average."""
+"""Every window adds at least this part of what it would if all added alike; one with few steps adds less."""
 FALLEN = 0.4
 """What may be given back of what was gained; a buffer that is emptied gives back all."""
 SLOWED = 0.35
@@ -76,8 +76,13 @@ def judge(xs: Sequence[float], ys: Sequence[float], least: float) -> Judged:
     slope, low, high = theil_sen(bx, by)
     if low <= 0:
         return Judged(None, "flat")
-    if any(after - before < EVEN * gained / (WINDOWS - 1) for before, after in pairwise(levels)):
-        return Judged(None, "it does not grow in every window")
+    centres = quarters(bx)
+    if centres[-1] <= centres[0]:
+        centres = [float(i) for i in range(WINDOWS)]
+    even = EVEN * gained / (centres[-1] - centres[0])
+    for (x0, before), (x1, after) in pairwise(zip(centres, levels, strict=True)):
+        if after - before < even * (x1 - x0):
+            return Judged(None, "it does not grow in every window")
     if _drawdown(by) > FALLEN * (max(by) - by[0]):
         return Judged(None, "it falls back")
     half = len(bx) // 2

@@ -104,6 +104,8 @@ class World:
         """The registries of Python, the names in the user's modules and in the functions at work."""
         for thing, label in registries():
             yield Node(thing, hash(label), None, label, 0, FOREIGN, met=True)
+        for thing, label in self.keepers.of(named=False):  # first: a name may lead to one now and then
+            yield Node(thing, hash((label, id(thing))), None, label, 0, FOREIGN, met=True)
         for name, module in self.user_modules():
             at = getattr(module, "__file__", None) or _first_file(vars(module))
             for label, value in list(vars(module).items()):
@@ -175,7 +177,7 @@ class World:
                 elif thing is not None:
                     label = name.rpartition(".")[2]
                     yield Node(thing, hash((name, number)), None, label, 0, 0, "", file, met=True)
-        for thing, label in self.keepers:
+        for thing, label in self.keepers.of(named=True):
             yield Node(thing, hash((label, id(thing))), None, label, 0, FOREIGN, met=True)
 
     def user_modules(self) -> list[tuple[str, ModuleType]]:

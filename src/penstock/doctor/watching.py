@@ -7,6 +7,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Callable
+from inspect import CO_GENERATOR
 from time import perf_counter, thread_time
 from types import FrameType
 from typing import Any
@@ -21,6 +22,7 @@ from penstock.doctor.paths import Paths
 from penstock.doctor.places import Loop, Place, Places, code_line, names_of
 from penstock.doctor.probes import Evidence
 from penstock.doctor.repeats import Repeats
+from penstock.doctor.rounds import Count, Counts
 from penstock.doctor.signals import Look, meet, signals
 from penstock.doctor.trap import Trap
 from penstock.doctor.turns import Turns
@@ -68,7 +70,7 @@ class Watching:
         self._turns = Turns()
         self._signals = signals()
         self._undo: dict[str, Callable[[], None]] = {}
-        self._loop_counts: dict[str, tuple[float, float]] = {}
+        self._rounds = Counts()
         self._thread = threading.get_ident()
         self._on_main = threading.current_thread() is threading.main_thread()
         """Whether the thread that is watched is the main one."""
@@ -247,10 +249,13 @@ class Watching:
         if self._most is not None:
             self._enough = self._by_loop() >= self._most
 
+    def _passed(self, frame: FrameType) -> None:
+        """A line of a loop whose lines are not followed, though others are: the clock does not strike."""
+        if perf_counter() >= self.pace.due:
+            self._by_clock(frame)
+
     def _by_loop(self) -> float:
-        if self._leader is not None or not self._loop_counts:
-            return 0.0
-        return max(total for _, total in self._loop_counts.values()) + 1
+        return 0.0 if self._leader is not None else self._rounds.most()
 
     # A sample
 
@@ -258,7 +263,8 @@ class Watching:
         """Count everything, if a loop is at work."""
         if self._burst is not None and self._burst.late and threading.get_ident() == self._thread:
             self._burst.stop()
-        if self._busy or self._burst is not None or sys.is_finalizing():
+        follows = self._burst is not None and not self._burst.aside
+        if self._busy or follows or sys.is_finalizing():
             return
         self._busy = True
         began, work = perf_counter(), thread_time()
@@ -281,7 +287,7 @@ class Watching:
             where = f"{loops[0][1].file}:{loops[0][1].line}" if loops else again or _line_of(stack)
             where = "a worker" if self._worker else where
             self.evidence.at_work_in.update((one.f_code.co_filename, code_line(one.f_code)) for one in stack)
-            look = self._count(where, loops, self.places.innermost(frame))
+            look = self._count(where, loops, self._trap.at or self.places.innermost(frame))
             if first:  # it has a beginning to pay for, which says nothing of those after it
                 began, work = perf_counter(), thread_time()
             self.pace.sampled(began, perf_counter(), max(0.0, thread_time() - work - self._census.anew))
@@ -323,18 +329,16 @@ class Watching:
 
     def _loop_steps(self, loops: list[tuple[FrameType, Loop]]) -> dict[str, float]:
         found: dict[str, float] = {}
+        around: Count | None = None
         for frame, loop in loops:
-            if not loop.variables:
-                continue
-            scope = names_of(frame)
-            for name in loop.variables:
-                value = scope.get(name)
-                if type(value) is int:
-                    key = f"loop {loop.file}:{loop.line} {name}"
-                    was, total = self._loop_counts.get(key, (float(value), float(value)))
-                    total += value - was if value >= was else value
-                    self._loop_counts[key] = (float(value), total)
-                    found[key] = total
+            scope = names_of(frame) if loop.variables else {}
+            counted = [name for name in loop.variables if type(scope.get(name)) is int]
+            for name in counted:
+                key = f"loop {loop.file}:{loop.line} {name}"
+                count = self._rounds.see(key, int(scope[name]), around)  # type: ignore[call-overload]
+                found[key] = float(count.total)
+                self.book.strides[key] = count.stride
+            around = count if counted else around
         return found
 
     def _perhaps_burst(
@@ -343,7 +347,9 @@ class Watching:
         began = thread_time()
         now = perf_counter()
         here = threading.get_ident() == self._thread
-        if look is None or not here or not self._trap.free() or not self.pace.burst_now(now):
+        if look is None or not here or self._burst is not None:
+            return
+        if not self._trap.free() or not self.pace.burst_now(now):
             return
         if not self.evidence.wanted(self.book, self._signals):
             self.pace.burst_took(thread_time() - began, now)
@@ -362,9 +368,18 @@ class Watching:
             self.evidence.add(burst, at)
             self.pace.burst_took(asked + burst.cost, perf_counter())
 
-        self._burst = Burst(self.places, [loop for _, loop in loops], probes, self.evidence.makers(), done)
+        inner = inner_of(loops) if self.evidence.hidden(self.book, self._signals) else 0
+        followed = [loop for _, loop in loops[: inner or len(loops)]]
+        aside = loops[inner] if inner else None
+        self._burst = Burst(self.places, followed, probes, self.evidence.makers(), done, aside, self._passed)
         self._burst.start(frame)
 
 
 def _line_of(stack: list[FrameType]) -> str:
     return f"{stack[0].f_code.co_filename}:{stack[0].f_lineno}" if stack else "?"
+
+
+def inner_of(loops: list[tuple[FrameType, Loop]]) -> int:
+    """Which of the loops at work is the inner one: not that of a generator, which the loop around it asks."""
+    found = [number for number, (frame, _) in enumerate(loops) if not frame.f_code.co_flags & CO_GENERATOR]
+    return found[-1] if found else 0

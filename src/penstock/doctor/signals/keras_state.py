@@ -1,15 +1,18 @@
-"""Keras keeps a count of every name it has given, and models and layers that user code keeps."""
+"""Keras keeps a count of every name it has given, and models and layers that user code keeps, and of each
+layer where it was put to use."""
 
 from __future__ import annotations
 
 import sys
 
 LAYER = "keras.src.layers.layer"
+NODE = "keras.src.ops.node"
+"""What a layer keeps of each model that it is a part of."""
 MADE = {"keras-models": (LAYER, "Layer")}
 
 
 def kept(thing: object, where: str) -> str | None:
-    """Models and layers."""
+    """Models and layers, and where layers are used."""
     del where
-    module = sys.modules.get(LAYER)
-    return "keras-models" if module is not None and isinstance(thing, module.Layer) else None
+    kinds = (getattr(sys.modules.get(LAYER), "Layer", None), getattr(sys.modules.get(NODE), "Node", None))
+    return "keras-models" if isinstance(thing, tuple(one for one in kinds if one is not None)) else None
