@@ -53,7 +53,7 @@ class TestTensors:
         assert tensor.tolist() == [*range(64)]
 
     def test_given_rows_that_a_run_has_made_then_the_tensor_has_their_address(self) -> None:
-        ds = ps.Dataset.from_tensor_slices(np.zeros((8, 4), np.float32)).map(lambda x: x + 1).batch(4)
+        ds = ps.Dataset.from_tensor_slices(np.zeros((8, 1_000), np.float32)).map(lambda x: x + 1).batch(4)
         seen: list[int] = []
 
         def noted(batch: Any) -> Any:

@@ -350,19 +350,6 @@ def test_given_another_kind_of_array_in_the_middle_then_it_comes_as_it_would_alo
         assert np.array_equal(left, right)
 
 
-@pytest.mark.parametrize("first", [0, 3])
-def test_given_none_for_an_element_then_the_user_is_told_of_the_first(first: int) -> None:
-    def forgets(i: Any) -> Any:
-        if int(i) < first:
-            return i
-        return None
-
-    with pytest.warns(UserWarning, match=f"returned None for element {first}") as told:
-        rows = list(ps.Dataset.range(6).map(forgets))
-    assert len(told) == 1
-    assert [row is None for row in rows] == [i >= first for i in range(6)]
-
-
 def test_given_a_generator_as_a_result_then_the_user_is_told_of_flat_map() -> None:
     def yields(i: Any) -> Any:
         yield i

@@ -30,7 +30,7 @@ def feature(tf: Any, values: Any, dtype: str) -> Any:
     return tf.train.Feature(bytes_list=tf.train.BytesList(value=values))
 
 
-def example(tf: Any, **features: tuple[Any, str]) -> bytes:
+def example(tf: Any, /, **features: tuple[Any, str]) -> bytes:
     made = {name: feature(tf, *value) for name, value in features.items()}
     message = tf.train.Example(features=tf.train.Features(feature=made))
     return bytes(message.SerializeToString(deterministic=True))

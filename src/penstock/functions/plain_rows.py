@@ -80,7 +80,6 @@ class PlainRows:
         self._one = functions[0] if len(functions) == 1 else None
         self.structure: Structure | None = None
         """The structure of the results, once there is one."""
-        self._may_be_none = False  # whether the user was told of one
 
     def apply(
         self, block: Block, numbers: NDArray[np.int64], room: int, at: memoryview | None = None
@@ -139,9 +138,6 @@ class PlainRows:
                     if ends_program(error):
                         raise
                     raise one.failed_with(element, error, number) from error
-                if result is None and not self._may_be_none:
-                    self._may_be_none = True
-                    _warn_of_none(one, number)
                 if type(result) in NUMBERS:
                     result = NUMBERS[type(result)](result)
                 if type(result) is np.ndarray and result.dtype is dtype and result.ndim > 0:
@@ -173,7 +169,6 @@ class PlainRows:
             if structure is None:
                 structure = structure_of(element)
                 if element is None:
-                    self._may_be_none = True
                     _warn_of_none(function, number)
                 elif isinstance(element, GeneratorType):
                     _warn_of_generator(function, number)
