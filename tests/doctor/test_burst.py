@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from types import FrameType
+
+import pytest
 
 from penstock.doctor.burst import DEAREST, Burst
 from penstock.doctor.places import Places
@@ -139,7 +142,14 @@ def long_one() -> int:
     return total
 
 
-def test_given_a_loop_in_what_is_called_that_takes_long_then_it_is_passed_over() -> None:
+def called_by_a_library() -> int:
+    return sum(map(twice, range(10_000)))
+
+
+@pytest.mark.parametrize("work, function, line", [(long_one, long_one, 3), (called_by_a_library, twice, 1)])
+def test_given_what_is_gone_through_again_and_again_then_it_is_followed_for_a_while(
+    work: Callable[[], int], function: Callable[..., int], line: int
+) -> None:
     places, ended = Places(__file__), list[Burst]()
     burst: Burst | None = None
     for _ in range(3):
@@ -147,31 +157,13 @@ def test_given_a_loop_in_what_is_called_that_takes_long_then_it_is_passed_over()
             frame = sys._getframe()
             burst = Burst(places, places.loops(frame), {"kept": length}, {}, ended.append)
             burst.start(frame)
-        long_one()
+        work()
         KEPT.append(1)
     assert burst is not None
     if not ended:
         burst.stop()
-    line = long_one.__code__.co_firstlineno + 3
-    assert sum(count for place, count in burst.ran.items() if place.line == line) < 10_000
-    assert sum(len(gained) for gained in burst.grew["kept"].values()) >= 2
-
-
-def test_given_a_function_that_a_library_calls_again_and_again_then_it_is_followed_for_a_while() -> None:
-    places, ended = Places(__file__), list[Burst]()
-    burst: Burst | None = None
-    for _ in range(3):
-        if burst is None:
-            frame = sys._getframe()
-            burst = Burst(places, places.loops(frame), {"kept": length}, {}, ended.append)
-            burst.start(frame)
-        sum(map(twice, range(10_000)))
-        KEPT.append(1)
-    assert burst is not None
-    if not ended:
-        burst.stop()
-    line = twice.__code__.co_firstlineno + 1
-    assert 0 < sum(count for place, count in burst.ran.items() if place.line == line) < 10_000
+    number = function.__code__.co_firstlineno + line
+    assert 0 < sum(count for place, count in burst.ran.items() if place.line == number) < 10_000
     assert sum(len(gained) for gained in burst.grew["kept"].values()) >= 2
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -258,6 +259,30 @@ def test_given_arrays_that_are_made_with_the_first_row_then_they_are_not_too_man
             ps.Dataset.range(12).interleave(inner, 2, num_parallel_calls=calls).iterate(memory="16MiB") as it
         ):
             assert sum(1 for _ in it) == 48
+
+
+def test_given_one_that_is_read_ahead_for_long_then_who_is_waited_for_does_not_try_again_and_again() -> None:
+    held, calls = threading.Event(), []
+
+    def slow(row: Any) -> Any:
+        if int(row[0]) == 1:
+            held.set()
+            time.sleep(0.3)
+        return row[:1]
+
+    def rows(n: int) -> ps.Dataset:
+        calls.append(n)
+        if n == 0:
+            held.wait(20)
+        return ps.Dataset.from_tensor_slices(np.full((1, 10 * MIB), n, np.uint8)).map(slow)
+
+    def inner(n: Any) -> ps.Dataset:
+        number = int(n)
+        return ps.Dataset.range(1).flat_map(lambda _: rows(number))
+
+    with ps.Dataset.range(3).interleave(inner, 1, num_parallel_calls=2).iterate(memory="16MiB") as it:
+        assert [int(row[0]) for row in it] == [0, 1, 2]
+    assert calls.count(0) <= 2
 
 
 @pytest.mark.parametrize("how", ["close", "drop"])

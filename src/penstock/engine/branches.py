@@ -318,10 +318,15 @@ class SideBySide(Running, Branches):
             branch.close_source()
 
     def _give_way(self) -> bool:
-        """Close what was opened before its turn; whether there was any, or will be."""
+        """Close what was opened before its turn, and open no more so; whether there was any."""
         with self._changed:
             early = [branch for branch in self._coming if branch.busy or branch.source is not None]
-            idle = [branch for branch in early if not branch.busy]
+            for branch in self._coming:
+                branch.postponed = True
+            while any(branch.busy for branch in early):
+                self._stop.check()
+                self._wait()
+            idle = [branch for branch in early if branch in self._coming]  # some may have got their turn
             for branch in idle:
                 branch.busy = True
         for branch in idle:
