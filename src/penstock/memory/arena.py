@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from penstock.blocks.block import Block
 from penstock.blocks.build import concat
-from penstock.blocks.records import Encoded, decode, parts_of
+from penstock.blocks.placed import worth_placing
+from penstock.blocks.records import Encoded, decode, decode_both, parts_of
 from penstock.kernels.spans import Empty, gather_spans, offsets_of
 from penstock.memory.account import Account
 from penstock.memory.pages import GrowingArray, own_pages
@@ -23,7 +24,10 @@ MOVED = 1 << 20
 
 
 class RecordShelf(Shelf):
-    """Records in one arena, the dead ones squeezed out when it is full; the others in the file."""
+    """Records in one arena, each over the last one of its slot where it has room there, else at the end.
+
+    What is dead is squeezed out when the arena is full; what the budget refuses is in the file.
+    """
 
     def __init__(
         self,
@@ -44,6 +48,7 @@ class RecordShelf(Shelf):
         self._live = 0
         self._starts = np.zeros(0, np.int64)
         self._lengths = np.zeros(0, np.int64)
+        self._rooms = np.zeros(0, np.int64)  # the bytes from there on that are the slot's own
         self._away = np.zeros(0, np.int64)  # where a record is in the file, or -1
 
     def accepts(self, block: Block) -> bool:
@@ -54,21 +59,33 @@ class RecordShelf(Shelf):
         encoded = Encoded(block)
         self._have_slots(int(slots.max()) + 1)
         self._forget(slots)
+        near = encoded.lengths[rows] <= self._rooms[slots]
+        self._write(slots[near], encoded, rows[near])
+        further = ~near
+        if further.any():
+            self._put_further(slots[further], encoded, rows[further])
+
+    def _put_further(self, slots: Index, encoded: Encoded, rows: Index) -> None:
+        """Put these rows at the end of the arena, or into the file."""
         lengths = encoded.lengths[rows]
         places = offsets_of(lengths)
-        roomy = self._make_room(int(places[-1]))
-        self._lengths[slots] = lengths
-        if roomy:
-            self._starts[slots] = starts = self._end + places[:-1]
-            encoded.write(self._arena.rows, starts, rows)
+        if self._make_room(int(places[-1])):
+            self._starts[slots], self._rooms[slots] = self._end + places[:-1], lengths
             self._end += int(places[-1])
-            self._live += int(places[-1])
+            self._write(slots, encoded, rows)
             return
         self._note(SPILLED)
-        for slot, row, length in zip(slots.tolist(), rows.tolist(), lengths.tolist(), strict=True):
-            record = np.empty(length, np.uint8)
+        self._lengths[slots] = lengths
+        for slot, row in zip(slots.tolist(), rows.tolist(), strict=True):
+            record = np.empty(int(encoded.lengths[row]), np.uint8)
             encoded.write(record, np.zeros(1, np.int64), np.array([row]))
             self._away[slot] = self._slabs.write(record)
+
+    def _write(self, slots: Index, encoded: Encoded, rows: Index) -> None:
+        """Put these rows where their slots have room for them."""
+        self._lengths[slots] = lengths = encoded.lengths[rows]
+        self._live += int(lengths.sum())
+        encoded.write(self._arena.rows, self._starts[slots], rows)
 
     def _have_slots(self, count: int) -> None:
         have = len(self._starts)
@@ -77,6 +94,7 @@ class RecordShelf(Shelf):
             more = np.zeros(count - have, np.int64)
             self._starts = np.concatenate([self._starts, more])
             self._lengths = np.concatenate([self._lengths, more])
+            self._rooms = np.concatenate([self._rooms, more])
             self._away = np.concatenate([self._away, more - 1])
 
     def _forget(self, slots: Index) -> None:
@@ -118,6 +136,8 @@ class RecordShelf(Shelf):
             self._arena.rows[places[first] : places[last]] = moved
             first = last
         self._starts[slots] = places[:-1]
+        self._rooms[:] = 0
+        self._rooms[slots] = lengths
         self._end = self._live = int(places[-1])
 
     def _in_memory(self) -> Index:
@@ -128,8 +148,8 @@ class RecordShelf(Shelf):
         here = stored.copy()
         here[stored] = self._away[sources[stored]] < 0
         starts = self._starts[np.where(here, sources, 0)]
-        if (here | ~stored).all() and self._visit(sources, ~stored, block, starts):
-            return decode(self._structure, self._parts, self._arena.rows, starts, empty)
+        if (here | ~stored).all() and (made := self._at_once(sources, ~stored, block, starts, empty)):
+            return made
         groups = [np.flatnonzero(here), np.flatnonzero(stored & ~here), np.flatnonzero(~stored)]
         parts = []
         if len(groups[0]):
@@ -146,18 +166,25 @@ class RecordShelf(Shelf):
         back[np.concatenate(groups)] = np.arange(len(sources))
         return concat(parts).take(back, empty)
 
-    def _visit(self, sources: Index, coming: NDArray[np.bool_], block: Block | None, starts: Index) -> bool:
-        """Write rows that come and go at once behind the others, if there is room, to read all."""
+    def _at_once(
+        self, sources: Index, coming: NDArray[np.bool_], block: Block | None, starts: Index, empty: Empty
+    ) -> Block | None:
+        """Rows that are in the arena, and those that come and go; None where that takes steps."""
+        raw = self._arena.rows
         if block is None or not coming.any():
-            return True
-        rows = -1 - sources[coming]
+            return decode(self._structure, self._parts, raw, starts, empty)
+        places, rows = np.flatnonzero(coming), -1 - sources[coming]
         encoded = Encoded(block)
-        places = self._end + offsets_of(encoded.lengths[rows])
-        if places[-1] > len(self._arena.rows):
-            return False
-        encoded.write(self._arena.rows, places[:-1], rows)
-        starts[coming] = places[:-1]
-        return True
+        if worth_placing(int(encoded.lengths.sum()), block.rows):
+            both = places, encoded, rows
+            return decode_both(self._structure, self._parts, raw, starts, both, empty)
+        # Behind the others, to read all of them there.
+        ends = self._end + offsets_of(encoded.lengths[rows])
+        if ends[-1] > len(raw):
+            return None
+        encoded.write(raw, ends[:-1], rows)
+        starts[places] = ends[:-1]
+        return decode(self._structure, self._parts, raw, starts, empty)
 
     def _read(self, slots: Index, empty: Empty) -> Block:
         places = offsets_of(self._lengths[slots])
@@ -183,14 +210,16 @@ class RecordShelf(Shelf):
             start, length = int(self._starts[slot]), int(self._lengths[slot])
             self._away[slot] = self._slabs.write(self._arena.rows[start : start + length])
         self._live -= int(self._lengths[away].sum())
+        self._rooms[away] = 0
         self._end = self._live
         self._shrink(min(have, keep))
 
     def move(self, source: int, slot: int) -> None:
         self._forget(np.array([slot]))
-        for each in (self._starts, self._lengths, self._away):
+        for each in (self._starts, self._lengths, self._rooms, self._away):
             each[slot] = each[source]
-        self._lengths[source], self._away[source] = 0, -1
+        self._lengths[source] = self._rooms[source] = 0
+        self._away[source] = -1
 
     def _shrink(self, size: int) -> None:
         self._account.release(len(self._arena.rows) - size)
@@ -201,6 +230,7 @@ class RecordShelf(Shelf):
         self._forget(gone)
         self._starts = self._starts[:slot].copy()
         self._lengths = self._lengths[:slot].copy()
+        self._rooms = self._rooms[:slot].copy()
         self._away = self._away[:slot].copy()
         if 16 * self._live <= 15 * len(self._arena.rows):  # not for every few: it moves all the others
             self._compact()
