@@ -30,7 +30,7 @@ def files(name: str) -> list[str]:
         command = [sys.executable, "-m", "benchmarks.speed.records", name, str(making)]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         making.rename(folder)
-    return sorted(str(path) for path in folder.iterdir())
+    return sorted(str(path) for path in folder.glob("[!.]*"))
 
 
 def scalars(first: int, last: int) -> dict[str, np.ndarray[Any, Any]]:

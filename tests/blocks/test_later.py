@@ -1,12 +1,14 @@
 """Work on images that is put off and done in one pass gives the bits of NumPy's passes."""
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import penstock as ps
+from penstock.blocks.placed_rows import PlacedRows
 from penstock.kernels import loading, pixels
 
 ROWS = 3000
@@ -28,7 +30,7 @@ def passes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     run = pixels.run
 
     def noting(*args: Any) -> None:
-        seen.append(len(args[4]))
+        seen.append(len(args[3]))
         run(*args)
 
     monkeypatch.setattr(pixels, "run", noting)
@@ -40,6 +42,13 @@ def in_place(x: Any) -> Any:
     half = cast / 2
     cast /= 255
     return cast, half
+
+
+def through_a_view(x: Any) -> Any:
+    cast = x.astype(np.float32)
+    flat = cast.reshape(-1)
+    flat -= flat[:1]
+    return cast
 
 
 FUNCTIONS: dict[str, tuple[Callable[[Any], Any], bool]] = {
@@ -61,6 +70,11 @@ FUNCTIONS: dict[str, tuple[Callable[[Any], Any], bool]] = {
     "mirrored twice as bytes": (lambda x: turn(flip(x)), False),
     "to float64": (lambda x: x / 255, False),
     "passed on": (lambda x: x, False),
+    "in another shape, then scaled": (lambda x: x.reshape(-1).reshape(x.size).astype(np.float32) / 255, True),
+    "scaled, then in another shape": (lambda x: (x.astype(np.float32) / 255).reshape(2, x.size // 2), True),
+    "mirrored, then in another shape": (lambda x: flip(x).reshape(x.size).astype(np.float32) / 255, False),
+    "in place, through a view": (through_a_view, True),
+    "only in another shape": (lambda x: x.reshape(x.size), False),
 }
 
 
@@ -98,6 +112,52 @@ def test_given_images_when_work_is_put_off_then_the_bits_are_the_same(
         assert len(got) == len(expected)
         assert all(map(same, got, expected))
         assert bool(passes) == fused
+
+
+@pytest.mark.parametrize("shuffled", [True, False])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_given_images_in_records_when_work_is_put_off_then_the_bits_are_the_same(
+    name: str, shuffled: bool, compiled: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    function, shape = FUNCTIONS[name][0], (24, 20, 3)
+    images = np.random.default_rng(1).integers(0, 256, (200, *shape)).astype(np.uint8)
+    path = tmp_path / "images.tfrecord"
+    with ps.io.TFRecordWriter(str(path)) as writer:
+        for image in images:
+            writer.write(ps.io.serialize_example({"image": image.tobytes()}))
+    features = {"image": ps.io.FixedLenFeature([], "bytes")}
+
+    def decoded(record: Any) -> Any:
+        raw = ps.io.parse_single_example(record, features)["image"]
+        return function(ps.io.decode_raw(raw, np.uint8).reshape(shape))
+
+    def pipeline() -> ps.Dataset:
+        records = ps.TFRecordDataset([str(path)] * 3)
+        return (records.shuffle(150, seed=1) if shuffled else records).map(decoded).batch(32)
+
+    monkeypatch.setattr(loading, "_ready", False)
+    expected = stream(pipeline())
+    monkeypatch.setattr(loading, "_ready", True)
+    got = stream(pipeline())
+    assert len(got) == len(expected)
+    assert all(map(same, got, expected))
+
+
+def test_given_images_in_records_then_they_are_cast_where_they_lie(
+    compiled: None, passes: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "images.tfrecord"
+    with ps.io.TFRecordWriter(str(path)) as writer:
+        for number in range(200):
+            writer.write(bytes([number]) * 3000)
+    monkeypatch.setattr(PlacedRows, "_put", None)  # what lays them side by side
+    rows = ps.TFRecordDataset([str(path)] * 2).shuffle(100, seed=1)
+    ds = rows.map(lambda x: ps.io.decode_raw(x, np.uint8).reshape(50, 60).astype(np.float32) / 255)
+    batches = stream(ds.batch(40))
+    assert passes
+    assert sorted(np.concatenate(batches)[:, 0, 0].tolist()) == sorted(
+        [np.float32(number) / np.float32(255) for number in range(200)] * 2
+    )
 
 
 def test_given_steps_then_they_are_done_in_one_pass(compiled: None, passes: list[int]) -> None:

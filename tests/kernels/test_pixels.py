@@ -21,15 +21,16 @@ def test_given_rows_of_any_shape_then_both_give_the_same_bits(
 ) -> None:
     random = np.random.default_rng(7)
     source = random.integers(0, 256, (50, int(np.prod(axes)))).astype(np.uint8)
-    index = random.integers(0, 50, 37) if indexed else np.zeros(0, np.int64)
-    count = len(index) or len(source)
+    index = random.integers(0, 50, 37) if indexed else np.arange(50)
+    begins, count = source.ctypes.data + index * source.shape[1], len(index)
     coin = random.random(count) < 0.5 if mirrored else np.zeros(0, bool)
     steps = [pixels.ADD, pixels.SUBTRACT, pixels.SUBTRACTED, pixels.MULTIPLY, pixels.DIVIDE]
     for codes in ([], *([step] for step in steps), steps, steps[::-1]):
         numbers = np.linspace(0.3, 7.7, len(codes), dtype=np.float32)
         out = [np.full((count, source.shape[1]), np.nan, np.float32) for _ in range(2)]
-        for run, into in zip((pixels.run, pixels.run_numpy), out, strict=True):
-            run(source, index, coin, axes, np.array(codes, np.int64), numbers, into)
+        more = coin, axes, np.array(codes, np.int64), numbers
+        pixels.run(begins, *more, out[0])
+        pixels.run_numpy(source[index], *more, out[1])
         assert out[0].tobytes() == out[1].tobytes()
 
 

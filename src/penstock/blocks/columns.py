@@ -111,6 +111,10 @@ class DenseColumn(Column):
         np.take(self.array, index, axis=0, out=out, mode="clip")
         return DenseColumn(out)
 
+    def reshaped(self, shape: tuple[int, ...]) -> DenseColumn:
+        """The same rows in another shape."""
+        return DenseColumn(self.array.reshape(len(self.array), *shape))
+
     def item(self, row: int) -> Any:
         return self.array[row]
 

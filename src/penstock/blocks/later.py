@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 
 from penstock.blocks.block import Block
 from penstock.blocks.columns import DenseColumn, Index
+from penstock.blocks.picked import Picked
+from penstock.blocks.placed_rows import is_placed, row_places
 from penstock.blocks.rows import Rows
 from penstock.blocks.trace import Trace, marking
 from penstock.blocks.warned import reports_errors
@@ -38,97 +40,26 @@ LEAST, MOST = 1e-6, 1e6
 """With numbers between them and so many steps, nothing made of a byte overflows: NumPy would not warn."""
 Step = tuple[int, float]
 """A step of arithmetic, and the number it is done with."""
-_NONE: Index = np.zeros(0, np.int64)
 _NO_ROW = np.zeros(0, bool)
 
 
-class Picked(DenseColumn):
-    """Rows of a user's array by their numbers, gathered when they are first asked for."""
-
-    __slots__ = ("_empty", "_gathered", "index", "source")
-
-    def __init__(self, source: NDArray[Any], index: Index, empty: Empty) -> None:
-        self.source = source
-        self.index = index
-        self._empty = empty
-        self._gathered: NDArray[Any] | None = None
-
-    @property
-    def array(self) -> NDArray[Any]:
-        """The rows."""
-        if self._gathered is None:
-            self._gathered = DenseColumn(self.source).take(self.index, self._empty).array
-        return self._gathered
-
-    @array.setter
-    def array(self, array: NDArray[Any]) -> None:
-        self._gathered = array
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return self.source.dtype
-
-    @property
-    def row_shape(self) -> tuple[int, ...]:
-        return self.source.shape[1:]
-
-    @property
-    def locked(self) -> bool:
-        return self._gathered is not None and not self._gathered.flags.writeable
-
-    @property
-    def rows(self) -> int:
-        return len(self.index)
-
-    @property
-    def nbytes(self) -> int:
-        return len(self.index) * (self.source.nbytes // max(len(self.source), 1))
-
-    def slice(self, start: int, stop: int) -> DenseColumn:
-        if self._gathered is not None:
-            return DenseColumn(self._gathered[start:stop])
-        return Picked(self.source, self.index[start:stop], self._empty)
-
-    @property
-    def waits(self) -> bool:
-        """Whether nobody has asked for them yet."""
-        return self._gathered is None
-
-    def settle(self) -> bool:
-        return self._gathered is None and self.array is not None
-
-    def buffers(self) -> tuple[NDArray[Any], ...]:
-        return (self.index,) if self._gathered is None else (self._gathered,)
-
-
 class Note(NamedTuple):
-    """What is to be done with rows, in this order: gather, mirror, cast, compute."""
+    """What is to be done with the rows of a column, in this order: mirror, cast, compute."""
 
-    source: NDArray[Any]
-    numbers: Index = _NONE
+    column: DenseColumn
     mirrored: NDArray[np.bool_] = _NO_ROW
     axes: pixels.Axes = (1, 1, 1)
     cast: bool = False
     steps: tuple[Step, ...] = ()
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape of what comes of it, with the row axis."""
-        return (len(self.numbers) or len(self.source), *self.source.shape[1:])
-
     def done(self, empty: Empty, both: Both) -> NDArray[Any]:
         """What comes of it, where it is cast."""
-        out = empty(self.shape, FLOAT)
-        items = math.prod(self.shape[1:])
-        pixels.run(
-            self.source.reshape(len(self.source), items),
-            self.numbers,
-            self.mirrored,
-            self.axes,
-            *arrays_of(self.steps),
-            out.reshape(len(out), items),
-            both,
-        )
+        begins, held = _places(self.column)
+        shape = self.column.row_shape
+        out = empty((len(begins), *shape), FLOAT)
+        rows = out.reshape(len(out), math.prod(shape))
+        pixels.run(begins, self.mirrored, self.axes, *arrays_of(self.steps), rows, both)
+        del held
         return out
 
     def turned(self, rows: NDArray[Any], empty: Empty) -> NDArray[Any]:
@@ -140,15 +71,27 @@ class Note(NamedTuple):
         return out
 
 
+def _places(column: DenseColumn) -> tuple[Index, Any]:
+    """The addresses of the rows, and what is to be held while they are used."""
+    if isinstance(column, Picked) and column.waits:
+        source = column.source
+        return source.ctypes.data + column.index * source[:1].nbytes, source
+    places = row_places(column)
+    assert places is not None  # those of a stand-in are one piece each
+    return places
+
+
 class Later(Rows):
-    """The stand-in of a leaf that is a column of the block, or what is noted to be made of it."""
+    """The stand-in of a leaf that is a column of the block, or what is noted to be made of it.
 
-    __slots__ = ("_column", "_made", "_note")
+    Rows that are still where they were read to stay there until a function asks for more than their shape.
+    """
 
-    def __init__(self, note: Note, trace: Trace, column: DenseColumn) -> None:
+    __slots__ = ("_made", "_note")
+
+    def __init__(self, note: Note, trace: Trace) -> None:
         self._trace = trace
         self._note = note
-        self._column = column
         self._made: NDArray[Any] | None = None
 
     @property
@@ -162,7 +105,7 @@ class Later(Rows):
         if note.cast:
             made = note.done(trace.empty, trace.both)
         else:
-            made = self._column.array
+            made = note.column.array
             trace.sources.append(made)
             if not len(note.mirrored):
                 return made
@@ -171,34 +114,54 @@ class Later(Rows):
         return made
 
     @property
+    def column(self) -> DenseColumn | None:
+        """The rows, where they are still where they were read to; None where something is to be done."""
+        column = self._note.column
+        return None if self._note.cast or len(self._note.mirrored) or not is_placed(column) else column
+
+    @property
     def _pending(self) -> None:  # type: ignore[override]
         return None
 
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of a row."""
-        return self._note.shape[1:]
+        return self._note.column.row_shape
 
     @property
     def ndim(self) -> int:
         """The rank of a row."""
-        return len(self._note.shape) - 1
+        return len(self._note.column.row_shape)
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """The dtype of a row."""
-        return FLOAT if self._note.cast else self._note.source.dtype
+        return FLOAT if self._note.cast else self._note.column.dtype
 
     def _but(self, **changes: Any) -> Later:
         """This, with something more noted."""
-        return Later(self._note._replace(**changes), self._trace, self._column)
+        return Later(self._note._replace(**changes), self._trace)
 
     @marking
     def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Any:
         """The row as another dtype."""
-        if args or kwargs or self._note.cast or np.dtype(dtype) != FLOAT or reports_errors():
-            return super().astype(dtype, *args, **kwargs)
-        return self._but(cast=True)
+        column = self._note.column
+        plain = not args and not kwargs and np.dtype(dtype) == FLOAT and not reports_errors()
+        if plain and not self._note.cast and column.dtype == BYTE:
+            if puts_off(column):
+                return self._but(cast=True)
+            self._trace.missed += column.nbytes
+        return super().astype(dtype, *args, **kwargs)
+
+    @marking
+    def reshape(self, *shape: Any, **named: Any) -> Any:
+        """The row in another shape."""
+        note = self._note
+        plain = not named and not note.cast and not len(note.mirrored)  # of what is made it is to be a view
+        sizes = _sizes(shape, self.size) if plain else None
+        if sizes is not None:
+            return self._but(column=note.column.reshaped(sizes))
+        return Rows.__getattr__(self, "reshape")(*shape, **named)
 
     def _computed(
         self, ufunc: np.ufunc, values: list[Any], dtypes: tuple[np.dtype[Any], ...]
@@ -210,11 +173,21 @@ class Later(Rows):
 
     def _turned(self, coin: NDArray[np.bool_], axis: int) -> Later | None:
         """Mirrored along an axis (a negative number) where the coin says so, noted; None where not."""
-        if len(self._note.mirrored) or not len(coin):
+        if len(self._note.mirrored) or not len(coin) or not puts_off(self._note.column):
             return None
         shape = self.shape
         axes = (math.prod(shape[:axis]), shape[axis], math.prod(shape[axis:][1:]))
         return self._but(mirrored=np.ascontiguousarray(coin, bool), axes=axes)
+
+
+def _sizes(shape: tuple[Any, ...], items: int) -> tuple[int, ...] | None:
+    """The shape that `reshape` is asked for, of rows of so many items; None where that is NumPy's to say."""
+    sizes = tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], tuple | list) else shape
+    if not items or not all(type(size) is int and (size > 0 or size == -1) for size in sizes):
+        return None
+    if sizes.count(-1) == 1:
+        sizes = tuple(items // abs(math.prod(sizes)) if size == -1 else size for size in sizes)
+    return sizes if math.prod(sizes) == items and -1 not in sizes else None
 
 
 def step(
@@ -253,15 +226,18 @@ def has_images(block: Block) -> bool:
     )
 
 
+def puts_off(column: DenseColumn) -> bool:
+    """Whether work with these rows is worth a note, and the kernel for it there."""
+    if not loading.ready() or column.dtype != BYTE or not column.row_shape or column.nbytes < SMALLEST:
+        return False
+    if is_placed(column):
+        return True
+    array = column.source if isinstance(column, Picked) and column.waits else column.array
+    return array.flags.c_contiguous
+
+
 def stand_in(column: DenseColumn, trace: Trace) -> Rows | None:
     """The stand-in of a column with which work may be put off; None where it may not."""
-    if not loading.ready() or column.nbytes < SMALLEST:
+    if not is_placed(column) and not puts_off(column):
         return None
-    if isinstance(column, Picked) and column.waits:
-        note = Note(column.source, column.index)
-    else:
-        note = Note(column.array)
-    source = note.source
-    if source.dtype != BYTE or source.ndim < 2 or not source.flags.c_contiguous or source.size == 0:
-        return None
-    return Later(note, trace, column)
+    return Later(Note(column), trace)

@@ -107,10 +107,9 @@ class PlacedRows(DenseColumn):
         move_places(begins, np.full(len(begins), size), out, places * size)
 
     def reshaped(self, shape: tuple[int, ...]) -> DenseColumn:
-        """The same rows in another shape."""
         held = self.held
         if self._laid is not None:
-            return DenseColumn(self._laid.reshape(len(self._laid), *shape))
+            return super().reshaped(shape)
         return PlacedRows(self.begins, held, self._dtype, shape, self._empty)
 
     def item(self, row: int) -> Any:

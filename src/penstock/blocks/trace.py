@@ -44,7 +44,18 @@ class Trace:
     """One call over a block: how many rows it stands for, and whether it has failed."""
 
     __slots__ = (
-        *("both", "boxes", "empty", "failed", "largest", "made_up", "may_raise", "owed", "protected"),
+        *(
+            "both",
+            "boxes",
+            "empty",
+            "failed",
+            "largest",
+            "made_up",
+            "may_raise",
+            "missed",
+            "owed",
+            "protected",
+        ),
         *("room", "rows", "sources"),
     )
 
@@ -61,6 +72,8 @@ class Trace:
         """Whether it is a trial in which results were made up too, of which only the spec is right."""
         self.largest = 0
         """The bytes of the largest result, the intermediate ones included."""
+        self.missed = 0
+        """The bytes of rows with which work could have been put off, if the kernel for it had been there."""
         self.sources: list[NDArray[Any]] = []
         """The block's own arrays, which nothing may be written to."""
         self.protected: list[NDArray[Any]] = []

@@ -13,12 +13,11 @@ import penstock.blocks.array_functions  # noqa: F401  (fills the tables of `Rows
 from penstock.blocks.block import Block
 from penstock.blocks.build import as_leaf, column_of, repeated
 from penstock.blocks.columns import BytesColumn, Column, DenseColumn, ObjectColumn
-from penstock.blocks.later import stand_in
+from penstock.blocks.later import Later, stand_in
 from penstock.blocks.rows import Rows
 from penstock.blocks.spec import BYTES, OBJECT, TEXT, Spec, TensorSpec
 from penstock.blocks.structure import structure_of
 from penstock.blocks.trace import NotVectorizable, Opaque, StandIn, Trace
-from penstock.blocks.unlaid import Unlaid
 from penstock.blocks.warned import warned_inside
 from penstock.functions.function import UserFunction
 from penstock.kernels.halves import Both, one_by_one
@@ -102,7 +101,7 @@ def _leaf(value: Any, trace: Trace) -> Any:
     if isinstance(value, Rows):
         if value._trace is not trace:
             trace.refuse("returns something of an earlier call")
-        if isinstance(value, Unlaid):
+        if isinstance(value, Later) and value.column is not None:
             return value
         array = value._array
         return value if array.flags.c_contiguous else Rows(np.ascontiguousarray(array), trace)
@@ -125,7 +124,7 @@ def _plain_list(value: list[Any]) -> bool:
 
 
 def _column(leaf: Any, trace: Trace) -> Column:
-    if isinstance(leaf, Unlaid):
+    if isinstance(leaf, Later) and leaf.column is not None:
         return leaf.column
     if isinstance(leaf, Rows):
         array = leaf._array

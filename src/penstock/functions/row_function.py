@@ -63,6 +63,8 @@ class RowFunction:
         self.larger: Callable[[], int] = lambda: 1
         """How many times as large as others blocks are for whoever makes the calls."""
         self.learned = Learned() if learned is None else learned
+        self.missed = 0
+        """The bytes of the last block with which work was not put off, as the kernel for it is not loaded."""
         self._kinds: dict[Hashable, _Kind] = {}
         verdicts = [purity(function.function) for function in functions]
         self._identity = any(verdict.compares_identity for verdict in verdicts)
@@ -114,6 +116,7 @@ class RowFunction:
             self.why = f"the call over a block raised {type(error).__name__}"
         if self.why:
             return self._row_by_row(block, numbers, room)
+        self.missed = traced.trace.missed
         kind.learn(max(traced.block.nbytes, traced.trace.largest), traced.block.rows)
         done = traced.block
         if block.numbers is not None:

@@ -57,10 +57,7 @@ class _Pictures:
         out = self._empty()
         rows = len(out)
         axes = (self.shape[1], self.shape[2], math.prod(self.shape[3:]))
-        none = np.zeros(0, np.int64)
-        pixels.run_numpy(
-            self.plain.reshape(rows, -1), none, coin, axes, codes, numbers, out.reshape(rows, -1)
-        )
+        pixels.run_numpy(self.plain.reshape(rows, -1), coin, axes, codes, numbers, out.reshape(rows, -1))
         return out
 
     def _prove(self) -> None:

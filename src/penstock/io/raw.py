@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from penstock.blocks.columns import BytesColumn, Column, DenseColumn, RaggedColumn
 from penstock.blocks.extended import is_extended
+from penstock.blocks.later import Later, Note
 from penstock.blocks.placed import PlacedStrings, places_of
 from penstock.blocks.placed_rows import PlacedRows
 from penstock.blocks.spec import BYTES, OBJECT, TensorSpec
 from penstock.blocks.trace import Opaque, RowFailed, StandIn, Undecided, block_function
-from penstock.blocks.unlaid import Unlaid
 from penstock.errors import ArgumentError, ArgumentTypeError, DataError
 from penstock.graph import checks
 from penstock.io.examples.parse import made_up, stand_in
@@ -74,10 +74,9 @@ def _over_block(
         decoded = _decoded(column, dtype, fixed, trace.empty)
     except _Bad as bad:
         raise RowFailed(bad.number // column.width) from None
-    if isinstance(decoded, PlacedRows):
-        return Unlaid(decoded, trace)
     if isinstance(decoded, DenseColumn):
-        trace.sources.append(decoded.array)
+        trace.largest = max(trace.largest, decoded.nbytes)
+        return Later(Note(decoded), trace)
     return stand_in(decoded, trace)
 
 

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.kernels import loading
 from penstock.kernels.halves import Both, one_by_one
 
 Array = NDArray[Any]
+Index = NDArray[np.int64]
 Axes = tuple[int, int, int]
 """A row as three axes, of which the middle one is mirrored."""
 
@@ -28,8 +28,7 @@ SHARED = 1 << 20
 
 
 def run(
-    source: Array,
-    index: Array,
+    begins: Index,
     mirrored: Array,
     axes: Axes,
     codes: Array,
@@ -37,24 +36,20 @@ def run(
     out: Array,
     both: Both = one_by_one,
 ) -> None:
-    """Fill the rows of `out`, float32, from those of `source`, uint8: both of two axes.
+    """Fill the rows of `out`, float32, of two axes, from rows of bytes at the addresses `begins`.
 
-    `index` names the rows, none means all in order. `mirrored` says which rows are to be mirrored, none
-    means no row, and `axes` along what. `codes` and `constants` are the steps. `both` does the two halves of
-    large works.
+    `mirrored` says which rows are to be mirrored, none means no row, and `axes` along what. `codes` and
+    `constants` are the steps. `both` does the two halves of large works. Whoever calls keeps the bytes there.
     """
-    if not loading.ready():
-        run_numpy(source, index, mirrored, axes, codes, constants, out)
-        return
     from penstock.kernels.compiled import pixels
 
-    parts = _parts(source.shape[1])
-    source, out = (array.reshape(len(array), parts, -1) for array in (source, out))
+    width = out.shape[1]
+    scattered = bool((np.diff(begins) != width).any())
+    out = out.reshape(len(out), _parts(width), -1)
 
     def rows(start: int, stop: int) -> None:
         part = slice(start, stop)
-        own = source if len(index) else source[part]
-        pixels.run(own, index[part], mirrored[part], axes, codes, constants, out[part])
+        pixels.run(begins[part], scattered, mirrored[part], axes, codes, constants, out[part])
 
     if out.nbytes < SHARED:
         rows(0, len(out))
@@ -69,11 +64,8 @@ def _parts(items: int) -> int:
     return next((parts for parts in range(1, items) if items % parts == 0 and items // parts <= PART), 1)
 
 
-def run_numpy(
-    source: Array, index: Array, mirrored: Array, axes: Axes, codes: Array, constants: Array, out: Array
-) -> None:
-    """The same, a pass a step."""
-    rows = source[index] if len(index) else source
+def run_numpy(rows: Array, mirrored: Array, axes: Axes, codes: Array, constants: Array, out: Array) -> None:
+    """The same of rows of two axes, a pass a step."""
     if len(mirrored):
         chosen = np.flatnonzero(mirrored)
         turned = rows.copy()

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from penstock.blocks.block import Block
 from penstock.blocks.build import LeafError, as_leaf, column_of_array
 from penstock.blocks.columns import Column, DenseColumn
-from penstock.blocks.later import Picked
+from penstock.blocks.picked import Picked
 from penstock.blocks.spec import OBJECT, Spec, TensorSpec, common_of, spec_of
 from penstock.blocks.structure import Structure, structure_of
 from penstock.errors import ArgumentError, ArgumentTypeError

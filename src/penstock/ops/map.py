@@ -257,8 +257,9 @@ class RunningMap(Divisible):
         block = self._upstream.pull(rows)
         if block is None:
             return None
-        if has_images(block) and not self._rows.why:
-            loading.want(block.nbytes, self._context.ledger.budget)
+        if not self._rows.why:
+            work = block.nbytes if has_images(block) else self._rows.missed
+            loading.want(work, self._context.ledger.budget)
         place = self._seen
         self._seen += block.rows
         numbers = block.numbers if self._carried else None

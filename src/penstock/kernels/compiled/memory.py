@@ -104,7 +104,17 @@ def _fetch(typing: Any, address: Any) -> Any:  # noqa: ARG001
     return types.void(types.int64), generate
 
 
+def _bytes_at(typing: Any, address: Any) -> Any:  # noqa: ARG001
+    """A pointer to the bytes at an address, for `carray`."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:  # noqa: ARG001
+        return _pointer(builder, args[0], 8)
+
+    return types.CPointer(types.uint8)(types.int64), generate  # type: ignore[no-untyped-call]
+
+
 # Their types are those of the compiler's, which says nothing of how they are called.
+bytes_at: Any = intrinsic(_bytes_at)
 byte_at: Any = intrinsic(_byte_at)
 number_at: Any = intrinsic(_number_at)
 put_byte: Any = intrinsic(_put_byte)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
+from numba.np.numpy_support import carray
 
 from penstock.kernels.compiled.arithmetic import compute
-from penstock.kernels.compiled.memory import fetch, turn_word
+from penstock.kernels.compiled.memory import bytes_at, fetch, turn_word
 from penstock.kernels.pixels import ADD, DIVIDE, MULTIPLY, SUBTRACT, SUBTRACTED
 
 AHEAD = 4
@@ -20,53 +21,51 @@ NEAR = 2048
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def run(source, index, mirrored, axes, codes, constants, out):  # type: ignore[no-untyped-def]
-    """As `pixels.run` says; rows of `source` and `out` have parts and items."""
-    parts = source.shape[1]
-    turned = np.empty((1, *source.shape[1:]), source.dtype)
-    flat = turned.reshape(-1)
-    width = source[:1].size
-    base = source.ctypes.data
+def run(begins, scattered, mirrored, axes, codes, constants, out):  # type: ignore[no-untyped-def]
+    """As `pixels.run` says; rows of `out` have parts and items."""
+    parts, items = out.shape[1], out.shape[2]
+    width = parts * items
+    turned = np.empty(width, np.uint8)
     for i in range(len(out)):
-        row = index[i] if len(index) else i
-        if i + AHEAD < len(index):
-            start = base + index[i + AHEAD] * width
+        row = carray(bytes_at(begins[i]), (width,))
+        if scattered and i + AHEAD < len(begins):
+            start = begins[i + AHEAD]
             for at in range(start, start + min(width, NEAR), 64):
                 fetch(at)
         if len(mirrored) and mirrored[i]:
-            _mirror(source[row].reshape(-1), axes, flat)
+            _mirror(row, axes, turned)
             for part in range(parts):
-                _compute(turned, 0, part, codes, constants, out, i)
+                _compute(turned[part * items : (part + 1) * items], codes, constants, out[i, part])
         else:
             for part in range(parts):
-                _compute(source, row, part, codes, constants, out, i)
+                _compute(row[part * items : (part + 1) * items], codes, constants, out[i, part])
 
 
 @njit(inline="always")
-def _compute(source, row, part, codes, constants, out, i):  # type: ignore[no-untyped-def]
+def _compute(source, codes, constants, out):  # type: ignore[no-untyped-def]
     """Cast items and do the first step with them at once; then the others."""
-    items = np.uint64(out.shape[2])
+    items = np.uint64(out.size)
     code = codes[0] if len(codes) else -1
     constant = constants[0] if len(codes) else np.float32(0)
     if code == ADD:
         for k in range(items):
-            out[i, part, k] = np.float32(source[row, part, k]) + constant
+            out[k] = np.float32(source[k]) + constant
     elif code == SUBTRACT:
         for k in range(items):
-            out[i, part, k] = np.float32(source[row, part, k]) - constant
+            out[k] = np.float32(source[k]) - constant
     elif code == SUBTRACTED:
         for k in range(items):
-            out[i, part, k] = constant - np.float32(source[row, part, k])
+            out[k] = constant - np.float32(source[k])
     elif code == MULTIPLY:
         for k in range(items):
-            out[i, part, k] = np.float32(source[row, part, k]) * constant
+            out[k] = np.float32(source[k]) * constant
     elif code == DIVIDE:
         for k in range(items):
-            out[i, part, k] = np.float32(source[row, part, k]) / constant
+            out[k] = np.float32(source[k]) / constant
     else:
         for k in range(items):
-            out[i, part, k] = np.float32(source[row, part, k])
-    compute(out[i, part], 1, codes, constants)
+            out[k] = np.float32(source[k])
+    compute(out, 1, codes, constants)
 
 
 @njit(nogil=True, cache=True)
@@ -93,5 +92,6 @@ def _mirror(row, axes, turned):  # type: ignore[no-untyped-def]
 
 def load() -> None:
     """Have it compiled, or read from Numba's cache."""
-    none, floats = np.zeros(0, np.int64), np.zeros((1, 1, 1), np.float32)
-    run(np.zeros((1, 1, 1), np.uint8), none, np.zeros(0, bool), (1, 1, 1), none, floats[0, 0, :0], floats)
+    byte, none, floats = np.zeros(1, np.uint8), np.zeros(0, np.int64), np.zeros((1, 1, 1), np.float32)
+    begins = np.array([byte.ctypes.data])
+    run(begins, False, np.zeros(0, bool), (1, 1, 1), none, floats[0, 0, :0], floats)
