@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from penstock.engine.demand import PATIENCE
 
-WAY = 4
+WAY = 12
 """As many times `PATIENCE`, at least, for work in other processes, which a block has to get to and back from;
 half as many times as there are cores, as one process hands over the blocks of all."""
 LEAST = 0.003
