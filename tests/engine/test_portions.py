@@ -1,7 +1,7 @@
 """How many rows are taken in at once."""
 
 from penstock.engine.demand import PATIENCE
-from penstock.engine.portions import LEAST, WAY, Portions
+from penstock.engine.portions import LARGE, LEAST, WAY, Portions
 
 
 def portions(*, asked: int, cores: int = 2, length: int = -1) -> Portions:
@@ -35,6 +35,7 @@ def test_after_the_first_rows_workers_get_what_takes_as_long_as_the_way_is_worth
     later = portions(asked=1000)
     later.begun = 1000
     assert later.elsewhere(PATIENCE / 8) == 8 * WAY
+    assert later.elsewhere(PATIENCE / 8, larger=2) == 8 * LARGE
 
 
 def test_larger_blocks_for_workers_have_as_many_times_the_rows() -> None:

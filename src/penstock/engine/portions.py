@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from penstock.engine.demand import PATIENCE
 
-WAY = 12
+WAY, LARGE = 12, 4
 """As many times `PATIENCE`, at least, for work in other processes, which a block has to get to and back from;
-half as many times as there are cores, as one process hands over the blocks of all."""
+fewer times for blocks that are larger than others, and take more memory. Half as many times as there are
+cores, as one process hands over the blocks of all."""
 LEAST = 0.003
 """Seconds: where blocks are small for all to be done at the same time, they take so long at least."""
 
@@ -32,7 +33,7 @@ class Portions:
 
         All are to be done at the same time with the first rows asked for, and with the last of all.
         """
-        patience = PATIENCE * max(WAY, self._cores // 2)
+        patience = PATIENCE * max(WAY if larger == 1 else LARGE, self._cores // 2)
         rows = min(larger * self.asked, int(patience / max(seconds, 1e-9)))
         until = self.asked if self.begun < self.asked else self.length
         left = (until if self.length < 0 else min(until, self.length)) - self.begun
