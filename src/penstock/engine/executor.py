@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from penstock.blocks.block import Block
 from penstock.blocks.later import has_images
 from penstock.engine.cancel import Cancelled
+from penstock.engine.crowd import Crowd
 from penstock.engine.stage import StageContext
 from penstock.engine.taken import Taken
 from penstock.errors import ElementError, PenstockError
@@ -82,6 +83,8 @@ class Executor:
         self._served: set[int] = set()
         self._measuring = threading.Lock()
         self._taken = Taken()
+        self._crowd: Crowd | None = None
+        """Calls on threads that are watched, whether they wait for one another."""
         self._begun = self._looks = 0
         self._settled = function.executor != "auto"
         self.alone = False
@@ -149,12 +152,29 @@ class Executor:
                 raise
             except PenstockError as error:
                 self._do_without(error)
+        crowd = self._crowd
+        if crowd is not None:
+            outcome = crowd.call(partial(self._function.here, block, numbers, room, place))
+            self._look_at(crowd)
+            return outcome
         if self._settled or not self._measuring.acquire(blocking=False):
             return self._function.here(block, numbers, room, place)
         try:
             return self._measure(block, numbers, room, place)
         finally:
             self._measuring.release()
+
+    def _look_at(self, crowd: Crowd) -> None:
+        """Go to worker processes after all, where threads wait for one another."""
+        if not crowd.known:
+            return
+        with self._measuring:
+            if self._crowd is not crowd:
+                return
+            self._crowd = None
+            if crowd.waits:
+                why = f"in threads its calls wait for one another for {1 - crowd.share:.0%} of their time"
+                self._prefer_processes(why)
 
     def _measure(self, block: Block, numbers: NDArray[np.int64], room: int, place: int) -> Outcome:
         call = partial(self._function.here, block, numbers, room, place)
@@ -168,9 +188,9 @@ class Executor:
         elif taken.probed >= MEASURED:
             self.alone = taken.held >= HOLDS
             if self._gains() and (taken.each >= HEAVY or taken.busy >= LONG):
-                self._prefer_processes()
+                self._prefer_processes(self._said)
             elif not self._gains() and not self.alone:
-                self._decided(THREADS, self._said)
+                self._stay()
         return outcome
 
     def _measure_over_block(self, call: Callable[[], Outcome], block: Block) -> Outcome:
@@ -191,9 +211,9 @@ class Executor:
         self._looks += 1
         if taken.probed >= OFTEN * MEASURED:
             if self._gains():
-                self._prefer_processes()
+                self._prefer_processes(self._said)
             else:
-                self._decided(THREADS, self._said)
+                self._stay()
         elif self._looks >= LOOKS or (taken.each < HEAVY and taken.busy >= MEASURED):
             self._settled, self.alone = True, False
         return outcome
@@ -212,16 +232,22 @@ class Executor:
         processes = self._cores / (1 + COPIED * taken.row_bytes / taken.each)
         return processes > GAIN * threads
 
-    def _prefer_processes(self) -> None:
+    def _prefer_processes(self, said: str) -> None:
         if not self._pays(self._taken.each):
             if not self._function.why:
                 self._settled, self.alone = True, False
             return
         why = effects([function.function for function in self._function.functions])
         if why:
-            self._decided(THREADS, f"{self._said}, but {why}")
+            self._decided(THREADS, f"{said}, but {why}")
         else:
-            self._decided(PROCESSES, self._said)
+            self._decided(PROCESSES, said)
+
+    def _stay(self) -> None:
+        """Make the calls on threads, and watch them for a while if there are many."""
+        self._decided(THREADS, self._said)
+        if self._cores > FEW:
+            self._crowd = Crowd(self._taken.share)
 
     def _decided(self, who: str, why: str) -> None:
         self._function.learned.called = who, why, self._taken.each

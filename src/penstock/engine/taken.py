@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from time import perf_counter, thread_time
 
 from penstock.blocks.block import Block
-from penstock.engine.gil import Probe
+from penstock.engine.gil import Probe, for_a_core
 from penstock.functions.plain_rows import Outcome
 
 
@@ -21,6 +22,7 @@ class Taken:
         """Seconds of the calls that were probed."""
         self._held = 0.0
         self._busy = 0.0
+        self._computed = self._with_core = 0.0  # of the calls that were probed
         self._nbytes = 0
 
     @property
@@ -39,6 +41,11 @@ class Taken:
         return self._busy / max(self.rows, 1)
 
     @property
+    def share(self) -> float:
+        """The part of their time that the calls that were probed kept a core busy."""
+        return self._computed / self._with_core if self._with_core else 1.0
+
+    @property
     def row_bytes(self) -> float:
         """The bytes of a row and of what is made of it."""
         return self._nbytes / max(self.rows, 1)
@@ -48,11 +55,15 @@ class Taken:
         began = perf_counter()
         if probe:
             with Probe() as lock:
-                outcome, busy = _timed(call)
+                outcome, busy, seconds = timed(call)
             self._held += lock.held * lock.seconds
             self.probed += lock.seconds
+            self._with_core += seconds
+            self._computed += busy
         else:
-            outcome, busy = _timed(call)
+            before = thread_time()
+            outcome = call()
+            busy = thread_time() - before
         self.last = perf_counter() - began
         self._busy += busy
         self.rows += outcome.used
@@ -60,7 +71,10 @@ class Taken:
         return outcome
 
 
-def _timed(call: Callable[[], Outcome]) -> tuple[Outcome, float]:
-    began = thread_time()
+def timed(call: Callable[[], Outcome]) -> tuple[Outcome, float, float]:
+    """Make a call; what came of it, the seconds that it kept a core busy, and those that it took with one."""
+    thread = threading.current_thread()
+    waited, began, busy = for_a_core(thread), perf_counter(), thread_time()
     outcome = call()
-    return outcome, thread_time() - began
+    busy = thread_time() - busy
+    return outcome, busy, max(busy, perf_counter() - began - (for_a_core(thread) - waited))
