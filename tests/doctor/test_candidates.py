@@ -72,7 +72,8 @@ def grown(
         book.open(moment * seconds, "train.py:3", {"optimizer steps": float(moment)})
         book.put(key, 1000 + by * moment)
         book.close()
-    one = Described("kept", ("kept",), "", "train.py", "list", "members", False, False, ("list",), **more)
+    type_ = more.pop("type", "list")
+    one = Described("kept", ("kept",), "", "train.py", type_, "members", False, False, (type_,), **more)
     paths = SimpleNamespace(
         described={key: one}, world=SimpleNamespace(of_user_module=lambda name: name == "train")
     )
@@ -91,6 +92,25 @@ def test_given_a_container_then_a_few_bytes_a_step_are_bookkeeping(
     each: float, seconds: float, minor: bool
 ) -> None:
     assert grown("length 1", 1.0, seconds, each=each) == [("growing-container", minor)]
+
+
+@pytest.mark.parametrize(
+    ("each", "seconds", "more", "minor"),
+    [
+        (32.0, 0.05, {}, True),
+        (32.0, 0.02, {}, False),
+        (32.0, 0.1, {"type": "dict"}, False),
+        (32.0, 1.0, {"type": "dict"}, True),
+        (32.0, 1.0, {"kind": "unbounded-cache"}, False),
+        (500.0, 1.0, {}, False),
+        (190.0, 1.0, {"made_up": True}, False),
+    ],
+)
+def test_given_many_small_members_a_step_then_they_are_bookkeeping_where_they_come_slowly(
+    each: float, seconds: float, more: dict[str, Any], minor: bool
+) -> None:
+    kind = more.get("kind", "growing-container")
+    assert grown("length 1", 150.0, seconds, each=each, **more) == [(kind, minor)]
 
 
 def test_given_few_bytes_a_step_and_many_steps_between_moments_then_what_comes_in_a_second_counts() -> None:

@@ -27,6 +27,14 @@ def test_given_a_record_or_a_text_then_what_it_has_counts() -> None:
     assert sum(found.values()) == 1200 + sys.getsizeof(text)
 
 
+def test_given_rows_of_a_table_then_the_texts_in_them_count() -> None:
+    rows = [(step, bytes(1000)) for step in range(3)]
+    named = {str(step): {"obs": [np.zeros(100)]} for step in range(2)}
+    assert sum(arrays_in({"rows": rows}).values()) == 3 * sys.getsizeof(bytes(1000))
+    assert arrays_in({"named": named["0"]}) != {}
+    assert sum(arrays_in({"deeper": named}).values()) == 0
+
+
 def test_given_tensors_then_one_over_the_memory_of_an_array_is_that_array() -> None:
     torch = pytest.importorskip("torch")
     rows = np.zeros(1000)

@@ -65,6 +65,15 @@ def test_given_several_times_that_lines_were_followed_then_the_first_does_not_co
     assert evidence(seen(TAKES, 1e9)).lines("memory.heap") == {TAKES: [1e9]}
 
 
+def test_given_what_growth_is_counted_by_then_its_rounds_are_those_that_were_followed() -> None:
+    ran = Counter({TAKES: 3, GIVES: 2, KEEPS: 14, OTHER: 12})  # a loop in line 3 with another in line 5
+    one, *more = (Rounds({}, {}, ran, 9, steps={"optimizer steps": 12}) for _ in range(3))
+    assert [one.rounds_of(f"loop train.py:{line} i") for line in (3, 5)] == [2, 12]
+    assert one.rounds_of("loop train.py:2 i") == one.rounds_of("loop model.py:3 i") == 0
+    assert (one.rounds_of("optimizer steps"), one.rounds_of(""), one.rounds_of("seconds")) == (12, 9, 0)
+    assert evidence(one, *more).rounds("loop train.py:5 i") == 24
+
+
 @pytest.mark.parametrize(("made", "said"), [(4, True), (1, False)])
 def test_given_what_is_made_in_every_round_and_dropped_then_it_is_said(made: int, said: bool) -> None:
     waste = evidence(seen(KEEPS, 1.0, made), seen(KEEPS, 1.0, made)).waste()

@@ -29,6 +29,11 @@ def nested(look):
         for step in range(2):
             work(look, step)
 
+def one_name(look):
+    for _ in range(2):
+        for epoch, _ in enumerate(range(2)):
+            work(look, 1)
+
 def plain(look):
     work(look, 1)
 """
@@ -40,6 +45,7 @@ def plain(look):
         ("comprehension", [("i",)]),
         ("generator", [("step",)]),
         ("nested", [("epoch",), ("step",)]),
+        ("one_name", [(), ("epoch", "_")]),
         ("plain", []),
     ],
 )

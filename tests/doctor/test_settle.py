@@ -14,10 +14,12 @@ from penstock.doctor.verdict import Growth
 AXIS = Axis("steps", "a step", (0.0, 1.0))
 
 
-def finding(kind: str, tier: int, slope: float, line: int | None = None, **more: object) -> Finding:
+def finding(
+    kind: str, tier: int, slope: float, line: int | None = None, unit: str = "", **more: object
+) -> Finding:
     place = None if line is None else Place("train.py", line)
     growth = Growth(slope, slope, slope, 100 * slope)
-    return Finding(remedies()[kind], kind, "", AXIS, growth, tier, place, **more)  # type: ignore[arg-type]
+    return Finding(remedies()[kind], kind, unit, AXIS, growth, tier, place, **more)  # type: ignore[arg-type]
 
 
 def kinds(findings: list[Finding]) -> list[tuple[str, int | None]]:
@@ -30,6 +32,38 @@ def test_given_arrays_and_the_container_that_keeps_them_then_it_is_one_and_the_l
     made = finding("jax-arrays", 2, 1.0, line=17)
     kept = finding("jax-arrays", 3, 1.0, line=18, exact=True, bytes_each=1e6)
     assert kinds(settle([made, kept])) == [("jax-arrays", 18)]
+
+
+def test_given_a_container_of_each_of_several_then_they_keep_what_is_counted_together() -> None:
+    def told(count: int) -> list[tuple[str, int | None]]:
+        more = {"exact": True, "bytes_each": 1e4, "things": 2}
+        kept = [finding("jax-arrays", 3, 0.25, line=18, **more) for _ in range(count)]
+        return kinds(settle([finding("jax-arrays", 2, 2.0, line=20), *kept]))
+
+    assert told(4) == told(5) == [("jax-arrays", 18)]  # a fifth is one of them under another name
+    assert told(1) == [("jax-arrays", 20), ("jax-arrays", 18)]
+
+
+@pytest.mark.parametrize(("things", "told"), [(6, [18]), (1, [17, 18])])
+def test_given_a_member_with_several_arrays_then_it_keeps_as_many_as_are_counted(
+    things: int, told: list[int]
+) -> None:
+    made = finding("jax-arrays", 2, 6.0, line=17)
+    kept = finding("jax-arrays", 3, 1.0, line=18, exact=True, bytes_each=1e6, things=things)
+    assert kinds(settle([made, kept])) == [("jax-arrays", line) for line in told]
+
+
+@pytest.mark.parametrize(("streams", "first"), [(2, 14), (1, 35)])
+def test_given_members_of_which_each_has_a_text_that_grows_then_the_container_comes_first(
+    streams: int, first: int
+) -> None:
+    way = ("train.py", "main", "log", ".handlers")
+    texts = [
+        finding("growing-buffer", 3, 1e5, 35, unit=BYTES, way=(*way, f"[{i}]", ".stream"), bytes_each=1e5)
+        for i in range(streams)
+    ]
+    handlers = finding("growing-container", 3, 40.0, 14, unit=MEMBERS, way=way, bytes_each=3e4)
+    assert [one.place.line for one in settle([*texts, handlers]) if one.place] == [first, 49 - first]
 
 
 def test_given_models_and_the_functions_that_each_has_then_the_models_are_told() -> None:
@@ -49,6 +83,15 @@ def test_given_memory_that_grows_faster_than_the_container_with_a_bound_then_it_
     full = finding("growing-container", 3, 1.0, line=4, bytes_each=400.0)
     memory = finding("native-memory", 5, 40_000.0, line=9, bytes_each=40_000.0)
     assert kinds(settle([memory], [full])) == [("native-memory", 9)]
+
+
+@pytest.mark.parametrize(("bytes_each", "told"), [(300.0, []), (30.0, [9])])
+def test_given_memory_that_bookkeeping_takes_then_it_is_not_told(bytes_each: float, told: list[int]) -> None:
+    rows = finding("growing-container", 3, 1.0, line=4, bytes_each=bytes_each)
+    memory = finding("native-memory", 5, 390.0, line=9, bytes_each=390.0)
+    assert kinds(settle([memory], small=[rows])) == [("native-memory", line) for line in told]
+    objects = finding("python-objects", 4, 1.0, line=9)
+    assert kinds(settle([objects], small=[rows])) == [("python-objects", 9)]
 
 
 def test_given_two_leaks_then_both_are_told() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import CO_GENERATOR
 from types import SimpleNamespace
 from typing import Any
 
@@ -43,6 +44,21 @@ def test_given_steps_that_are_too_coarse_then_the_loop_is_counted_by(every: int,
     assert axis_of(book, range(40)).name == name
 
 
+@pytest.mark.parametrize(
+    ("epochs", "batches", "name"), [(40, 4, "epoch"), (10, 4, "batch"), (10, 1, "epoch"), (4, 1, "second")]
+)
+def test_given_loops_then_the_outermost_is_counted_by_that_is_not_much_coarser_than_the_moments(
+    epochs: int, batches: int, name: str
+) -> None:
+    def steps(n: int) -> dict[str, float]:
+        every = 40 // epochs
+        inner = {"loop train.py:3 batch": float(n * batches)} if batches > 1 else {}
+        return {**inner, "loop train.py:2 epoch": float(n // every)}
+
+    axis = axis_of(book_of([steps(n) for n in range(40)]), range(40))
+    assert name in axis.name
+
+
 def test_given_no_steps_then_seconds_are_counted_by() -> None:
     assert axis_of(book_of([{} for _ in range(40)]), range(40)).one == "a second"
 
@@ -68,6 +84,32 @@ def test_given_the_loop_around_it_then_epochs_between_two_moments_count_too() ->
     seen = [(0, 0), (0, 4), (0, 9), (1, 9), (4, 3)]
     total, _ = steps_of(*({"epoch": epoch, "step": step} for epoch, step in seen))
     assert total == {"loop train.py:2 epoch": 4.0, "loop train.py:3 step": 43.0}
+
+
+@pytest.mark.parametrize(
+    ("around", "flags", "values", "known"),
+    [
+        ((), 0, (0, 7, 3, 9, 2, 5, 1, 8, 4, 6), False),
+        ((), 0, (*range(0, 100, 10), 0, *range(10, 90, 10)), True),  # each round of the outer loop is seen
+        (("epoch",), 0, (0, 7, 3, 9, 2, 5, 1, 8, 4, 6), True),
+        ((), CO_GENERATOR, (0, 7, 3, 9, 2, 5, 1, 8, 4, 6), True),  # the loop around asks it for the next
+    ],
+)
+def test_given_a_loop_around_that_is_not_counted_then_the_inner_one_counts_if_it_is_seldom_begun_anew(
+    around: tuple[str, ...], flags: int, values: tuple[int, ...], known: bool
+) -> None:
+    watching: Any = SimpleNamespace(_rounds=Counts(), book=Book())
+    outer, inner = Loop("train.py", 2, 9, 0, around), Loop("train.py", 3, 9, 0, ("step",))
+    for moment, step in enumerate(values):
+        names = {"epoch": moment, "step": step}
+        frames: list[Any] = [
+            SimpleNamespace(f_locals=names, f_code=SimpleNamespace(co_flags=one)) for one in (0, flags)
+        ]
+        steps = Watching._loop_steps(watching, list(zip(frames, (outer, inner), strict=True)))
+        watching.book.open(float(moment), "a", steps)
+        watching.book.close()
+    axis = axis_of(watching.book, range(len(values)))
+    assert axis.one == ("a step" if known else "a second")
 
 
 def test_given_a_variable_that_goes_in_strides_then_rounds_are_counted_and_not_its_values() -> None:

@@ -64,9 +64,10 @@ def accuse(watching: Watching, one: Candidate) -> Finding:
 def _of_path(watching: Watching, one: Candidate, found: Described, finding: Finding) -> None:
     places, name = watching.places, name_in(found.labels)
     finding.bytes_each = one.growth.slope * found.each
-    large = found.each >= LARGE and not found.made_up and found.member not in MAPPED
+    large = found.each >= LARGE and not found.made_up and not found.unseen and found.member not in MAPPED
     finding.exact = found.unit == BYTES or found.member in EXACT or large
-    finding.inside, finding.local = found.inside, bool(found.scope)
+    finding.inside, finding.local, finding.things = found.inside, bool(found.scope), found.things
+    finding.way = (found.file, found.scope, *found.labels)
     files = found.files or (found.file,)
     if found.met and not found.file:  # a library's: by its last name, in whatever file of the user's
         modules = [module for _, module in watching.paths.world.user_modules()]
@@ -90,7 +91,8 @@ def _of_path(watching: Watching, one: Candidate, found: Described, finding: Find
     finding.name, finding.type = spelled("".join(whose + found.labels[1:])) or name, found.type
     if found.unit == NODES and finding.place is not None:
         finding.itself = finding.place in growing_lines(places, finding.place.file, name)
-    heap = likely(watching.evidence.lines(HEAP), one.growth.slope * found.each * watching.evidence.rounds())
+    rounds = watching.evidence.rounds(one.axis.key)
+    heap = likely(watching.evidence.lines(HEAP), one.growth.slope * found.each * rounds)
     finding.made = heap if heap != finding.place else None
     where = f" in `{finding.bound}`" if finding.bound else ""
     member = f" of {found.member}" if found.member not in ("", "NoneType") else ""
@@ -111,11 +113,8 @@ def _elsewhere(watching: Watching, found: Described, place: Place) -> Place:
     Lines are followed on one thread: what another adds is seen at whatever line that one is at. A library's
     threads call the user's code for a moment only: it may never have been seen at work there.
     """
-    lines = [
-        line
-        for label in found.labels
-        for line in growing_lines(watching.places, found.file, name_in((label,)))
-    ]
+    names = [*((found.file, name_in((label,))) for label in found.labels), *sorted(found.aliases)]
+    lines = [line for file, name in names for line in growing_lines(watching.places, file, name)]
     ran = {line for burst in watching.evidence.seen() for line in burst.ran}
     others = [line for line in lines if line not in ran]
     threads = watching.paths.world.threads or others == lines
@@ -138,7 +137,7 @@ def _by_source(watching: Watching, file: str, name: str) -> Place | None:
 def _of_signal(watching: Watching, one: Candidate, finding: Finding) -> None:
     signal = one.signal
     assert signal is not None
-    rounds = watching.evidence.rounds()
+    rounds = watching.evidence.rounds(one.axis.key)
     evidence = watching.evidence
     lines, weight = evidence.lines(one.key), evidence.lines(LOOSE if signal.bytes else HEAP)
     seen = lost(lines, weight) if one.key == HEAP else lines

@@ -18,6 +18,8 @@ class Book:
         self.steps: dict[str, array[float]] = {}
         self.strides: dict[str, int] = {}
         """What one round adds to the variable of a loop, where it is not one."""
+        self.loose: set[str] = set()
+        """Variables of loops of which nobody knows how often they were begun anew."""
         self.series: dict[str, Series] = {}
         self._seen: dict[str, tuple[int, float, int]] = {}
         """Of what has not grown yet: the first moment, the value, and the last moment."""

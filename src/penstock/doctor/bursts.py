@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from penstock.doctor.book import Book
 from penstock.doctor.burst import Burst
@@ -46,6 +46,20 @@ class Rounds:
     seconds: float = 0.0
     around: bool = False
     """Whether an inner loop was passed over."""
+    steps: dict[str, int] = field(default_factory=dict)
+    """How many steps of each framework were counted meanwhile."""
+
+    def rounds_of(self, axis: str) -> int:
+        """How many rounds of what growth is counted by were followed."""
+        if not axis:
+            return self.rounds
+        if not axis.startswith("loop "):
+            return self.steps.get(axis, 0)
+        file, _, line = axis.removeprefix("loop ").rpartition(" ")[0].rpartition(":")
+        lines = sorted(one.line for one in self.ran if one.file == file and one.line >= int(line))
+        if not lines or lines[0] != int(line):
+            return 0
+        return min(self.ran[Place(file, one)] for one in lines[:2])  # the loop, and what it does first
 
 
 class Bursts:
@@ -56,9 +70,9 @@ class Bursts:
         self.focus = (0.0, float("inf"))
         """The time that is asked about: what was seen in loops before it and after it does not count."""
 
-    def add(self, burst: Burst, at: float = 0.0) -> None:
-        """Keep what a burst has seen that began at a time."""
-        self.bursts.append(_rounds(burst, at))
+    def add(self, burst: Burst, at: float = 0.0, steps: dict[str, int] | None = None) -> None:
+        """Keep what a burst has seen that began at a time, and how many steps were counted meanwhile."""
+        self.bursts.append(_rounds(burst, at, steps or {}))
         del self.bursts[:-LATEST]
 
     def seen(self) -> list[Rounds]:
@@ -114,12 +128,11 @@ class Bursts:
                     said.append(f"{place}: {text}")
         return said
 
-    def rounds(self) -> int:
-        """How many rounds of the loop were watched in the bursts that count."""
-        return sum(burst.rounds for burst in self.later())
+    def rounds(self, axis: str = "") -> int:
+        """How many rounds were watched in the bursts that count; of what growth is counted by, if asked."""
+        return sum(burst.rounds_of(axis) for burst in self.later())
 
 
-def _rounds(burst: Burst, at: float) -> Rounds:
-    return Rounds(
-        burst.grew, burst.sites, burst.ran, burst.rounds, at, burst.seconds, burst.inner is not None
-    )
+def _rounds(burst: Burst, at: float, steps: dict[str, int]) -> Rounds:
+    around = burst.inner is not None
+    return Rounds(burst.grew, burst.sites, burst.ran, burst.rounds, at, burst.seconds, around, steps)

@@ -20,6 +20,9 @@ SMALL = 400.0
 a library's objects are kept, of which the bytes are more than one can see."""
 FAST, MUCH = 1e6, 4e6
 """Bytes a second, and in all, from which on it matters however small each is."""
+SLOW, SLOWEST = 128e3, 32e3
+"""Bytes a second below which small members are bookkeeping, however many a step brings: that may be an epoch.
+The second is of what is no list, but may be a cache."""
 STOPPED = 0.3
 """Growth in a loop that is over counts, unless other loops have gone on for this part of its time since."""
 LEAST = {MEMBERS: 8.0, BYTES: 4096.0, NODES: 20.0}
@@ -34,6 +37,7 @@ CALM, RUNTIMES = 4.0, ("tensorflow", "torch", "jax")
 """Runtimes settle slowly: with one of them, memory must grow by so many times more to count."""
 ASKED = 0.3
 """Pages that come into use are no growth where less than this part of them was asked for meanwhile."""
+LISTS = ("list", "tuple", "deque")
 BLOCK = 48.0
 """About the bytes of a small object of Python."""
 
@@ -117,7 +121,8 @@ def _path(watching: Watching, stretches: list[tuple[str, range]], key: str) -> I
     bound = described.bounded or _anew(watching, described)
     one = Candidate(key, described.kind, unit, 3, *found, described=described, bounded=bound)
     least = SMALL / 2 if described.made_up else SMALL
-    if not one.bounded and described.kind in PLAIN and not _matters(one, described.each, least):
+    small = _is_bookkeeping(one, described) or not _matters(one, described.each, least)
+    if not one.bounded and described.kind in PLAIN and small:
         one.minor = (
             f"`{described.path}` grows by {show_bytes(one.growth.slope * described.each)} {one.axis.one}: "
             "too little to matter."
@@ -167,6 +172,12 @@ def _gained(watching: Watching, key: str, axis: Axis, curve: Curve) -> float | N
 
 def _noisy(key: str) -> bool:
     return key in ("memory.heap", "memory.anonymous") and any(map(loaded, RUNTIMES))
+
+
+def _is_bookkeeping(one: Candidate, found: Described) -> bool:
+    """Whether small members come slowly: the losses of each batch, where a step is an epoch."""
+    plain = one.kind == "growing-container" and not found.made_up and found.each < SMALL
+    return plain and one.by_second * found.each < (SLOW if found.type in LISTS else SLOWEST)
 
 
 def _matters(one: Candidate, each: float, least: float = SMALL) -> bool:

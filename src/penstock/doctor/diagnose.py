@@ -42,14 +42,16 @@ CURVES = ("memory.anonymous", "memory.heap", "memory.heap_free", "memory.files")
 def diagnose(watching: Watching) -> Diagnosis:
     """What the watch has shown."""
     book = watching.book
-    stretches = [(loop, span) for loop, span in merged(book.stretches()) if len(span) >= FEWEST]
+    loops = merged(book.stretches())
+    stretches = [(loop, span) for loop, span in loops if len(span) >= FEWEST]
     seconds = watching.ended - (watching.loop_began or watching.ended)
     said = Diagnosis(CLEAN, seconds=seconds, moments=len(book))
     if not stretches:
         said.status = UNCLEAR
         said.reason = (
-            f"it was too short: {len(book)} moments in a loop were seen, and {FEWEST} are needed"
-            if len(book)
+            f"it was too short: {max(len(span) for _, span in loops)} moments in a loop were seen, and "
+            f"{FEWEST} are needed"
+            if loops
             else "no training loop was seen: no steps of a framework, and no loop in the script"
         )
         return said
@@ -73,10 +75,12 @@ def diagnose(watching: Watching) -> Diagnosis:
         one.anew = candidate.described is not None and not candidate.described.bounded
     if any(one.anew and one.unit == NODES for one in bounded):
         findings = [one for one in findings if one.unit != NODES or one.tier == 3]
-    said.findings = settle(_with_line(_names(_histories(_lent(findings)))), bounded)
+    small = [accuse(watching, one) for one in found if one.minor]
+    said.findings = settle(_with_line(_names(_histories(_lent(findings)))), bounded, small)
     if any(one.tier == 5 for one in said.findings):
         faint = [accuse(watching, one) for one in found if one.faint]
-        said.findings = settle([*said.findings, *(one for one in faint if one.place is not None)], bounded)
+        more = [one for one in faint if one.place is not None]
+        said.findings = settle([*said.findings, *more], bounded, small)
     weigh(said.findings, findings)
     said.notes = [*_minor(found), *(() if said.findings else watching.evidence.waste())]
     said.status = LEAK if said.findings else CLEAN
@@ -143,13 +147,18 @@ def _with_line(findings: list[Finding]) -> list[Finding]:
     ]
 
 
-def settle(findings: list[Finding], bounded: Sequence[Finding] = ()) -> list[Finding]:
-    """One finding a leak: what a more telling one explains is left out, and what fills a bound."""
+def settle(
+    findings: list[Finding], bounded: Sequence[Finding] = (), small: Sequence[Finding] = ()
+) -> list[Finding]:
+    """One finding a leak: what a more telling one explains is left out, what fills a bound, or is small."""
     kept: list[Finding] = []
     also: list[Finding] = []
+    for one in findings:
+        one.together = sum(other.growth.slope for other in findings if _beside(one, other))
+        one.within = any(_is_within(one, other, findings) for other in findings if other.unit == MEMBERS)
     for one in sorted(findings, key=_order):
         known = [*kept, *also, *bounded]
-        if not any(_explains(other, one, known) for other in kept) and not _fills(one, bounded):
+        if not any(_explains(other, one, known) for other in kept) and not _fills(one, bounded, small):
             kept.append(one)
         elif one.tier == 3 and one.exact and one.place in {other.place for other in kept if other.tier == 3}:
             also.append(one)  # such as the lists of all classes, which one line makes longer
@@ -171,12 +180,12 @@ def weigh(kept: Sequence[Finding], found: Sequence[Finding]) -> None:
         guess.bytes_each, guess.forecast = most.growth.slope - others, most.forecast
 
 
-def _fills(one: Finding, bounded: Sequence[Finding]) -> bool:
-    """Whether what grows is inside of a container that has a bound."""
+def _fills(one: Finding, bounded: Sequence[Finding], small: Sequence[Finding]) -> bool:
+    """Whether what grows is inside of a container that has a bound, or memory that bookkeeping takes."""
     if one.tier == 4:
         boxes = [other for other in bounded if not other.anew or other.unit == MEMBERS]
         return any(one.growth.slope <= MANY * other.growth.slope for other in boxes)
-    return one.tier == 5 and bool(bounded) and _accounts(bounded, one)
+    return one.tier == 5 and _accounts([*bounded, *small], one)
 
 
 def _accounts(others: Sequence[Finding], one: Finding) -> bool:
@@ -190,13 +199,13 @@ def _accounts(others: Sequence[Finding], one: Finding) -> bool:
     return sum(known) >= EXPLAINED * slope
 
 
-def _order(one: Finding) -> tuple[int, bool, bool, bool, bool, int, bool, bool, float]:
+def _order(one: Finding) -> tuple[int, bool, bool, bool, bool, bool, int, bool, bool, float]:
     """The most telling first: of memory, the heap and not its pages; of objects, what has the others."""
     last = one.key == "memory.anonymous" or one.key.startswith("type builtins.")
     depth = len(one.chain) if one.tier == 4 and one.chain else DEEPEST
     guess = one.tier == 4 and not one.itself
     vague = one.tier == 4 and one.kind == "python-objects"
-    said = (one.inside, depth, guess, not one.named, -(one.bytes_each or 0.0))
+    said = (one.within, one.inside, depth, guess, not one.named, -(one.bytes_each or 0.0))
     return one.tier, one.kind not in FIRST, vague, last, *said
 
 
@@ -223,10 +232,32 @@ def _explains(other: Finding, one: Finding, kept: list[Finding]) -> bool:
     return one.tier == 3 and other.tier == 2 and one.place is None
 
 
+def _beside(one: Finding, other: Finding) -> bool:
+    """Whether one line makes both longer, such as a list that each member of a population has."""
+    line = one.place is not None and one.place == other.place
+    return (
+        line and one.tier == other.tier == 3 and one.kind == other.kind and one.axis.name == other.axis.name
+    )
+
+
+def _is_within(one: Finding, other: Finding, findings: Sequence[Finding]) -> bool:
+    """Whether one is a part of a member of the other, and other members have such parts that grow too."""
+    own, end = len(other.way), one.way[len(other.way) + 1 :]
+    if not own or not end or one.way[:own] != other.way or not one.way[own].startswith("["):
+        return False
+    like = [f for f in findings if f.way[:own] == other.way and f.way[own + 1 :] == end]
+    return len(like) > 1
+
+
 def _alike(one: Finding, other: Finding) -> bool:
-    """Whether one grows by as much as the other, or by a few times that."""
-    share = one.growth.slope / other.growth.slope if one.axis.name == other.axis.name else 0.0
-    return any(abs(share * times - 1) < 0.1 for times in (1 / 2, 1, 2, 3, 4))
+    """Whether one, or all of its like, grows by as much as the other, or by a few times that."""
+    if one.axis.name != other.axis.name:
+        return False
+    share = one.growth.slope / other.growth.slope
+    if any(abs(share * times - 1) < 0.1 for times in (1 / 2, 1, 2, 3, 4)):
+        return True
+    most = max(one.growth.slope, one.together) / other.growth.slope  # one may be met by several names
+    return one.kind == other.kind and share * one.things < 1.1 and most * one.things > 0.9
 
 
 def _names_it(one: Finding, other: Finding) -> bool:

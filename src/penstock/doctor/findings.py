@@ -22,6 +22,8 @@ class Axis:
     one: str
     """As in "a step"."""
     xs: tuple[float, ...]
+    key: str = ""
+    """Which counter of steps, or which variable of a loop it is."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,14 @@ class Finding:
     """What the user calls it, where that can be written in code."""
     type: str = ""
     """Of a container: what it is."""
+    way: tuple[str, ...] = ()
+    """The names that lead to it, one after another."""
+    within: bool = False
+    """Whether it is in one of the members of a container that grows, as others like it are."""
+    things: int = 1
+    """Of a container: how many of the things of its kind are in a member, such as the arrays of a model."""
+    together: float = 0.0
+    """What all containers grow by that the same line makes longer."""
     forecast: Forecast | None = None
     curve: Curve = Curve((), ())
     key: str = ""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, islice
 from sys import getsizeof
 from types import FrameType
 from typing import Any
 
-FEW = 32
-"""Of a record so many members are looked at."""
+FEW, MOST = 32, 64
+"""Of a record so many members are looked at, and of a list of records."""
 TEXT = (str, bytes, bytearray)
 Arrays = dict[int, int]
 """Bytes, by where in memory they are."""
@@ -41,21 +41,22 @@ class Held:
 
 
 def arrays_in(names: dict[str, Any]) -> Arrays:
-    """The arrays that names have, or a record that a name has."""
+    """The arrays that names have, or a record that a name has, or a list of records."""
     found: Arrays = {}
     for value in list(names.values()):
-        kind = type(value)
-        if kind is tuple or kind is list:
-            inside: Iterator[Any] = islice(value, FEW)
-        elif kind is dict:
-            inside = islice(value.values(), FEW)
-        else:
-            inside = iter((value,))
-        for one in inside:
+        for one in islice(chain.from_iterable(map(_members, _members(value))), MOST):
             at = _memory(one)
             if at is not None:
                 found[at[0]] = at[1]
     return found
+
+
+def _members(value: Any) -> Iterator[Any]:
+    """Some of what a list, a tuple or a dict has; anything else is alone."""
+    kind = type(value)
+    if kind is tuple or kind is list:
+        return islice(value, FEW)
+    return islice(value.values(), FEW) if kind is dict else iter((value,))
 
 
 def _memory(thing: Any) -> tuple[int, int] | None:

@@ -9,14 +9,23 @@ from itertools import islice
 from linecache import getline
 from types import CodeType, FrameType
 
+from penstock.doctor.aliases import Alias, aliases
 from penstock.doctor.anew import Beginning
 from penstock.doctor.book import Book
 from penstock.doctor.inside import inside_of
 from penstock.doctor.members import NEWEST, bytes_each, newest
 from penstock.doctor.places import Places
-from penstock.doctor.signals import history_of, kept_kind
+from penstock.doctor.signals import has_more, history_of, kept_kind
 from penstock.doctor.signals.torch_graphs import moment
-from penstock.doctor.sizes import array_bytes, bounded, buffer_of, first_inside, inner_length, length_of
+from penstock.doctor.sizes import (
+    CONTAINERS,
+    array_bytes,
+    bounded,
+    buffer_of,
+    first_inside,
+    inner_length,
+    length_of,
+)
 from penstock.doctor.walk import Node, World
 from penstock.doctor.ways import way_to
 
@@ -28,6 +37,8 @@ PLAIN = ("growing-container", "growing-buffer", "unbounded-cache")
 LENGTH, INNER = "length ", "inside "
 """How the keys begin of containers, and of the many that are kept in one, all together."""
 LITTLE = 200.0
+MANY = 64
+"""Of a record so many things are looked at."""
 SMALLEST = 256
 """Buffers of fewer bytes are not looked at."""
 
@@ -60,8 +71,14 @@ class Described:
     member: str = ""
     made_up: bool = False
     """Whether its members are objects of a library's with attributes of their own: no mere numbers."""
+    things: int = 1
+    """How many things of its kind are in a member, such as the arrays of a model."""
+    unseen: bool = False
+    """Whether more hangs on a member than one can see: a graph, gradients, what an optimizer has of it."""
     kind: str = "growing-container"
     beginning: Beginning = field(default_factory=Beginning)
+    aliases: set[Alias] = field(default_factory=set)
+    """What functions call it that other threads are at."""
 
 
 class Paths:
@@ -99,7 +116,9 @@ class Paths:
             known.member = type(member).__name__ if known.unit == MEMBERS else ""
             plain = inside_of(member) is None or array_bytes(member) is not None
             known.made_up = not plain and not self.world.of_user(type(member))
+            known.unseen = any(map(has_more, [member, *_inside(member)]))
             known.kind = self._kind(node, member)
+            known.things = 1 if known.kind in PLAIN else things_in(member, known.kind, node.label)
         del node
 
     def _kind(self, node: Node, member: object) -> str:
@@ -152,10 +171,17 @@ class Paths:
     def probes(self, keys: set[str]) -> dict[str, Callable[[FrameType], float | None]]:
         """How to read the length of each, quickly, for as long as the probes are kept."""
         found: dict[str, Callable[[FrameType], float | None]] = {}
+        owners: dict[int, str] = {}
         for node in self.world.walk():
             key, _ = measured(node)
             if key in keys and key not in found:
                 found[key] = _probe(node)
+                owners[id(node.thing)] = key
+                if node.above is not None and not isinstance(node.above.thing, CONTAINERS):
+                    owners.setdefault(id(node.above.thing), key)  # the queue, of what a queue has
+        for key, alias in aliases(self.world.places, owners):
+            if key in self.described:
+                self.described[key].aliases.add(alias)
         return found
 
 
@@ -193,6 +219,18 @@ def _inside(member: object) -> list[object]:
     found = _some(member, NEWEST)
     deeper = [first for one in found for first in _some(one, 1)]
     return [*found, *deeper, *(first for one in deeper for first in _some(one, 1))]
+
+
+def things_in(member: object, kind: str, where: str) -> int:
+    """How many things of a kind a record has, and those in it; one at least."""
+    left, found, seen = [member], 0, 0
+    while left and seen < MANY:
+        one = left.pop()
+        seen += 1
+        inside = _some(one, MANY)
+        left += inside
+        found += not inside and kept_kind(one, where) == kind
+    return max(1, found)
 
 
 def _some(thing: object, count: int) -> list[object]:

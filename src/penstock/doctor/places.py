@@ -174,10 +174,25 @@ class _Search:
                     and isinstance(n.target, ast.Name)
                 )
             else:
-                names = tuple(n.id for n in ast.walk(node.target) if isinstance(n, ast.Name))
+                inner = {
+                    name for child in node.body for name in _targets(child)
+                }  # `for _`, and in it `for _`
+                names = tuple(name for name in _names(node.target) if name not in inner)
             self.found.append(Loop(self.file, node.lineno, node.end_lineno or node.lineno, code, names))
         for child in ast.iter_child_nodes(node):
             self.visit(child, code)
+
+
+def _names(target: ast.AST) -> list[str]:
+    return [node.id for node in ast.walk(target) if isinstance(node, ast.Name)]
+
+
+def _targets(node: ast.AST) -> list[str]:
+    """The variables of the loops in a statement, but for those of functions that are in it."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+        return []
+    own = _names(node.target) if isinstance(node, ast.For | ast.AsyncFor) else []
+    return [*own, *(name for child in ast.iter_child_nodes(node) for name in _targets(child))]
 
 
 def _find_loops(tree: ast.Module, file: str) -> list[Loop]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import gcd
 
+OFTEN = 0.2
+
 
 @dataclass(slots=True)
 class Count:
@@ -19,14 +21,24 @@ class Count:
     """What the variable of the loop around it had gone through by then."""
     step: int = 0
     """What its values differ by, as far as they were seen."""
+    seen: int = 0
+    again: int = 0
+    """How often it was seen to be begun anew."""
 
     @property
     def stride(self) -> int:
         """What one round adds."""
         return self.step or 1
 
+    @property
+    def often(self) -> bool:
+        """Whether it is begun anew so often that it may have been more than once between two moments."""
+        return self.again > OFTEN * self.seen
+
     def see(self, value: int, around: Count | None) -> None:
         """The value it has now; `around` is the loop around it, if that is counted."""
+        self.seen += 1
+        self.again += value < self.value
         self.low, self.top = min(self.low, value), max(self.top, value)
         times = int(value < self.value)
         if around is not None:

@@ -330,7 +330,12 @@ class Watching:
     def _loop_steps(self, loops: list[tuple[FrameType, Loop]]) -> dict[str, float]:
         found: dict[str, float] = {}
         around: Count | None = None
+        at: FrameType | None = None
+        unknown = before = False  # whether a loop is around of which nobody knows the rounds
         for frame, loop in loops:
+            if frame is not at and frame.f_code.co_flags & CO_GENERATOR:
+                unknown = before  # the loop that asks a generator makes the rounds that it makes
+            at, before = frame, unknown
             scope = names_of(frame) if loop.variables else {}
             counted = [name for name in loop.variables if type(scope.get(name)) is int]
             for name in counted:
@@ -338,7 +343,10 @@ class Watching:
                 count = self._rounds.see(key, int(scope[name]), around)  # type: ignore[call-overload]
                 found[key] = float(count.total)
                 self.book.strides[key] = count.stride
+                if unknown and count.often:
+                    self.book.loose.add(key)
             around = count if counted else around
+            unknown = key in self.book.loose if counted else True
         return found
 
     def _perhaps_burst(
@@ -363,9 +371,12 @@ class Watching:
             self.evidence.soon = False
             self.pace.burst_soon()
 
+        before = dict(self.counts)
+
         def done(burst: Burst) -> None:
             self._burst = None
-            self.evidence.add(burst, at)
+            steps = {name: count - before.get(name, 0) for name, count in self.counts.items()}
+            self.evidence.add(burst, at, steps)
             self.pace.burst_took(asked + burst.cost, perf_counter())
 
         inner = inner_of(loops) if self.evidence.hidden(self.book, self._signals) else 0

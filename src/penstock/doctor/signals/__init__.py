@@ -6,6 +6,7 @@ A file has any of these:
 - `kept(thing, where)`: the kind of the finding where user code keeps such a thing in a container that is
   called `where`, or None;
 - `history(thing)`: how many things it was made from one after another, where it keeps all of them, or None;
+- `has_more(thing)`: whether more hangs on a thing than one can see of it;
 - `MADE`: `{kind: (module, class)}`, classes of which the lines that make them are of interest;
 - `meet(objects, types)`: is shown all that there is, before it is set aside.
 """
@@ -104,6 +105,11 @@ def kept_kind(thing: object, where: str) -> str | None:
         if kind is not None:
             return str(kind)
     return None
+
+
+def has_more(thing: object) -> bool:
+    """Whether more hangs on a thing than one can see, such as the state that an optimizer has of it."""
+    return any(file.has_more(thing) for file in _files() if hasattr(file, "has_more"))
 
 
 @cache

@@ -16,3 +16,8 @@ def kept(thing: object, where: str) -> str | None:
     del where
     kinds = (getattr(sys.modules.get(LAYER), "Layer", None), getattr(sys.modules.get(NODE), "Node", None))
     return "keras-models" if isinstance(thing, tuple(one for one in kinds if one is not None)) else None
+
+
+def has_more(thing: object) -> bool:
+    """A model or a layer has functions, and an optimizer more of its weights."""
+    return isinstance(thing, getattr(sys.modules.get(LAYER), "Layer", ()))

@@ -37,7 +37,7 @@ def evaluate(net, x):
 def main():
     rng = np.random.default_rng(0)
     net = Net(rng)
-    x = rng.normal(size=(400, 20))
+    x = rng.normal(size=(8000, 20))
     for _ in range(400):
         for _ in range(10):
             net.weights -= 1e-3 * x.T @ net.forward(x)
