@@ -51,6 +51,19 @@ def through_a_view(x: Any) -> Any:
     return cast
 
 
+def changed(x: Any, more: Callable[[Any], Any]) -> Any:
+    """Some rows alone are changed in place, before something more is done."""
+    cast = x.astype(np.float32)
+    cast[cast < 9] = 9
+    return more(cast)
+
+
+def mirrored_and_changed(x: Any) -> Any:
+    turned = flip(x)
+    turned[turned < 9] = 9
+    return turned.astype(np.float32)
+
+
 FUNCTIONS: dict[str, tuple[Callable[[Any], Any], bool]] = {
     "scaled": (lambda x: x.astype(np.float32) / 255, True),
     "scaled, then mirrored": (lambda x: flip(x.astype(np.float32) / 255), True),
@@ -74,6 +87,10 @@ FUNCTIONS: dict[str, tuple[Callable[[Any], Any], bool]] = {
     "scaled, then in another shape": (lambda x: (x.astype(np.float32) / 255).reshape(2, x.size // 2), True),
     "mirrored, then in another shape": (lambda x: flip(x).reshape(x.size).astype(np.float32) / 255, False),
     "in place, through a view": (through_a_view, True),
+    "in place, then scaled": (lambda x: changed(x, lambda y: y / 255), True),
+    "in place, then mirrored": (lambda x: changed(x, flip), True),
+    "in place through a view, then scaled": (lambda x: through_a_view(x) * 2, True),
+    "mirrored, changed in place, then cast": (mirrored_and_changed, False),
     "only in another shape": (lambda x: x.reshape(x.size), False),
 }
 
@@ -158,6 +175,18 @@ def test_given_images_in_records_then_they_are_cast_where_they_lie(
     assert sorted(np.concatenate(batches)[:, 0, 0].tolist()) == sorted(
         [np.float32(number) / np.float32(255) for number in range(200)] * 2
     )
+
+
+def test_given_rows_that_are_changed_in_place_then_what_comes_after_is_made_of_the_change(
+    compiled: None,
+) -> None:
+    images = np.full((ROWS, 12, 10, 1), 200, np.uint8)
+    images[700:740, 3] = 5  # few rows, and none of those that are compared with plain calls
+    rows = ps.Dataset.from_tensor_slices(images)
+    clipped = np.maximum(images, 9).astype(np.float32)
+    assert same(np.stack(stream(rows.map(lambda x: changed(x, lambda y: y / 255)))), clipped / 255)
+    assert same(np.stack(stream(rows.map(lambda x: changed(x, flip)))), clipped)
+    assert same(np.stack(stream(rows.map(mirrored_and_changed))), clipped)
 
 
 def test_given_steps_then_they_are_done_in_one_pass(compiled: None, passes: list[int]) -> None:

@@ -15,6 +15,7 @@ from penstock.functions.plain_rows import Outcome
 
 pytestmark = pytest.mark.usefixtures("one_server")
 DONE = Outcome(None, 1)
+init = Crowd.__init__
 
 
 @pytest.fixture
@@ -46,7 +47,7 @@ def watched(clock: dict[str, float], share: float, *, others: bool = True, **sec
     ("seconds", "waits"),
     [
         ({"wall": 1.0, "busy": 0.9}, False),
-        ({"wall": 1.0, "busy": 0.4}, True),
+        ({"wall": 10.0, "busy": 4.0}, True),
         ({"wall": 2.0, "busy": 0.9, "core": 1.0}, False),
     ],
 )
@@ -59,9 +60,9 @@ def test_given_calls_that_are_busy_alone_then_those_wait_that_are_not_and_have_a
 def test_given_calls_that_wait_for_something_alone_as_well_then_that_is_not_for_one_another(
     clock: dict[str, float],
 ) -> None:
-    assert not watched(clock, MOSTLY / 2, wall=1.0, busy=0.01).waits
-    assert not watched(clock, MOSTLY, wall=1.0, busy=MOSTLY * CROWDED + 0.01).waits
-    assert watched(clock, MOSTLY, wall=1.0, busy=MOSTLY * CROWDED - 0.01).waits
+    assert not watched(clock, MOSTLY / 2, wall=1000.0, busy=1.0).waits
+    assert not watched(clock, MOSTLY, wall=10.0, busy=10 * MOSTLY * CROWDED + 0.1).waits
+    assert watched(clock, MOSTLY, wall=10.0, busy=10 * MOSTLY * CROWDED - 0.1).waits
 
 
 def test_given_a_call_without_others_then_it_says_nothing_of_a_crowd(clock: dict[str, float]) -> None:
@@ -84,6 +85,18 @@ def test_given_a_call_that_another_one_begins_beside_then_it_counts(clock: dict[
 def test_when_calls_have_been_busy_for_long_enough_then_it_is_known(clock: dict[str, float]) -> None:
     assert not watched(clock, 1.0, wall=1.0, busy=ENOUGH / 2).known
     assert watched(clock, 1.0, wall=1.0, busy=ENOUGH).known
+
+
+def test_given_many_calls_that_were_no_crowd_then_nobody_watches_them_any_longer(
+    clock: dict[str, float],
+) -> None:
+    made = Crowd(1.0)
+    for _ in range(crowd.CALLS):
+        assert not made.known
+        made.call(lambda: DONE)
+    assert made.known
+    assert not made.waits
+    assert made.rows == crowd.CALLS
 
 
 def busy(x: Any) -> int:
@@ -117,6 +130,19 @@ def test_given_many_threads_that_wait_for_one_another_then_worker_processes_go_o
     got, report = run(busy, 120, monkeypatch)
     assert got == list(range(120))
     assert "called in worker processes: in threads its calls wait for one another" in report
+
+
+def test_when_a_run_ends_before_it_is_known_then_the_next_one_watches_as_well(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made: list[float] = []
+    monkeypatch.setattr(crowd.Crowd, "__init__", lambda _, share: made.append(share) or init(_, share))
+    monkeypatch.setattr(roster, "usable_cores", lambda: executor.FEW + 1)
+    monkeypatch.setattr(taken, "Probe", Light)
+    ds = ps.Dataset.range(60).map(naps, num_parallel_calls=ps.AUTOTUNE)
+    for runs in (1, 2):
+        assert [int(x) for x in ds] == list(range(60))
+        assert len(made) == runs
 
 
 def test_given_many_threads_that_wait_for_something_else_then_they_go_on(

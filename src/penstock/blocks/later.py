@@ -51,6 +51,8 @@ class Note(NamedTuple):
     axes: pixels.Axes = (1, 1, 1)
     cast: bool = False
     steps: tuple[Step, ...] = ()
+    whole: NDArray[Any] | None = None
+    """The array that the column is a view of, in another shape."""
 
     def done(self, empty: Empty, both: Both) -> NDArray[Any]:
         """What comes of it, where it is cast."""
@@ -106,7 +108,7 @@ class Later(Rows):
             made = note.done(trace.empty, trace.both)
         else:
             made = note.column.array
-            trace.sources.append(made)
+            trace.sources.append(made if note.whole is None else note.whole)
             if not len(note.mirrored):
                 return made
             made = note.turned(made, trace.empty)
@@ -114,10 +116,10 @@ class Later(Rows):
         return made
 
     @property
-    def column(self) -> DenseColumn | None:
+    def placed(self) -> DenseColumn | None:
         """The rows, where they are still where they were read to; None where something is to be done."""
         column = self._note.column
-        return None if self._note.cast or len(self._note.mirrored) or not is_placed(column) else column
+        return None if self._changes or not is_placed(column) else column
 
     @property
     def _pending(self) -> None:  # type: ignore[override]
@@ -138,6 +140,15 @@ class Later(Rows):
         """The dtype of a row."""
         return FLOAT if self._note.cast else self._note.column.dtype
 
+    @property
+    def _notes(self) -> bool:
+        """Whether something more may be noted: what has been made may have been changed since."""
+        return puts_off(self._note.column) and (self._made is None or not self._changes)
+
+    @property
+    def _changes(self) -> bool:
+        return self._note.cast or bool(len(self._note.mirrored))
+
     def _but(self, **changes: Any) -> Later:
         """This, with something more noted."""
         return Later(self._note._replace(**changes), self._trace)
@@ -148,19 +159,20 @@ class Later(Rows):
         column = self._note.column
         plain = not args and not kwargs and np.dtype(dtype) == FLOAT and not reports_errors()
         if plain and not self._note.cast and column.dtype == BYTE:
-            if puts_off(column):
+            if self._notes:
                 return self._but(cast=True)
-            self._trace.missed += column.nbytes
+            if not loading.ready() and column.nbytes >= SMALLEST:
+                self._trace.missed += column.nbytes
         return super().astype(dtype, *args, **kwargs)
 
     @marking
     def reshape(self, *shape: Any, **named: Any) -> Any:
         """The row in another shape."""
-        note = self._note
-        plain = not named and not note.cast and not len(note.mirrored)  # of what is made it is to be a view
-        sizes = _sizes(shape, self.size) if plain else None
+        # Of what is made it is to be a view.
+        sizes = None if named or self._changes else _sizes(shape, self.size)
         if sizes is not None:
-            return self._but(column=note.column.reshaped(sizes))
+            column = self._note.column
+            return self._but(column=column.reshaped(sizes), whole=_laid(column))
         return Rows.__getattr__(self, "reshape")(*shape, **named)
 
     def _computed(
@@ -168,16 +180,22 @@ class Later(Rows):
     ) -> Later | None:
         """A step of arithmetic with a number, noted; None where it is something else."""
         steps = self._note.steps
-        noted = step(self, len(steps), ufunc, values, dtypes) if self._note.cast else None
+        noted = step(self, len(steps), ufunc, values, dtypes) if self._note.cast and self._notes else None
         return None if noted is None else self._but(steps=(*steps, noted))
 
     def _turned(self, coin: NDArray[np.bool_], axis: int) -> Later | None:
         """Mirrored along an axis (a negative number) where the coin says so, noted; None where not."""
-        if len(self._note.mirrored) or not len(coin) or not puts_off(self._note.column):
+        if len(self._note.mirrored) or not len(coin) or not self._notes:
             return None
         shape = self.shape
         axes = (math.prod(shape[:axis]), shape[axis], math.prod(shape[axis:][1:]))
         return self._but(mirrored=np.ascontiguousarray(coin, bool), axes=axes)
+
+
+def _laid(column: DenseColumn) -> NDArray[Any] | None:
+    """Its array, where there is one already."""
+    waits = is_placed(column) or (isinstance(column, Picked) and column.waits)
+    return None if waits else column.array
 
 
 def _sizes(shape: tuple[Any, ...], items: int) -> tuple[int, ...] | None:

@@ -44,19 +44,19 @@ class Trace:
     """One call over a block: how many rows it stands for, and whether it has failed."""
 
     __slots__ = (
-        *(
-            "both",
-            "boxes",
-            "empty",
-            "failed",
-            "largest",
-            "made_up",
-            "may_raise",
-            "missed",
-            "owed",
-            "protected",
-        ),
-        *("room", "rows", "sources"),
+        "both",
+        "boxes",
+        "empty",
+        "failed",
+        "largest",
+        "made_up",
+        "may_raise",
+        "missed",
+        "owed",
+        "protected",
+        "room",
+        "rows",
+        "sources",
     )
 
     def __init__(self, rows: int, empty: Empty = np.empty, both: Both = one_by_one, room: int = 0) -> None:

@@ -17,10 +17,10 @@ ENOUGH = 0.5
 """Seconds that calls keep cores busy, all together, after which it is known."""
 CROWDED = 0.6
 """Calls wait if they are busy for less than so many times the part of their time that one alone is."""
-
-
 MOSTLY = 0.5
 """A call that alone is busy for a smaller part of its time waits for something else."""
+CALLS = 512
+"""After so many calls that were no crowd there will be none."""
 
 
 class Crowd:
@@ -32,6 +32,8 @@ class Crowd:
         self._lock = threading.Lock()
         self._seconds = self._busy = 0.0
         self._inside = self._begun = 0  # calls that are being made, and all that were begun
+        self.rows = 0
+        """The rows that were made, about."""
 
     def call(self, call: Callable[[], Outcome]) -> Outcome:
         """Make a call."""
@@ -39,15 +41,16 @@ class Crowd:
             others, first = self._inside, self._begun
             self._inside += 1
             self._begun += 1
+        busy = seconds = 0.0
         try:
             outcome, busy, seconds = timed(call)
         finally:
             with self._lock:
                 self._inside -= 1
-        with self._lock:
-            if others or self._begun > first + 1:
-                self._seconds += seconds
-                self._busy += busy
+                if others or self._begun > first + 1:
+                    self._seconds += seconds
+                    self._busy += busy
+        self.rows += outcome.used
         return outcome
 
     @property
@@ -57,10 +60,10 @@ class Crowd:
 
     @property
     def known(self) -> bool:
-        """Whether there were enough of them."""
-        return self._busy >= ENOUGH
+        """Whether there is no need to watch any longer."""
+        return self._busy >= ENOUGH or self._begun >= CALLS
 
     @property
     def waits(self) -> bool:
         """Whether calls wait for one another."""
-        return self._alone >= MOSTLY and self.share < CROWDED * self._alone
+        return self._busy >= ENOUGH and self._alone >= MOSTLY and self.share < CROWDED * self._alone

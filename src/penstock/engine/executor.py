@@ -172,7 +172,10 @@ class Executor:
             if self._crowd is not crowd:
                 return
             self._crowd = None
-            if crowd.waits:
+            self._taken.rows += crowd.rows
+            if not crowd.waits:
+                self._decided(THREADS, self._said)
+            else:
                 why = f"in threads its calls wait for one another for {1 - crowd.share:.0%} of their time"
                 self._prefer_processes(why)
 
@@ -197,7 +200,8 @@ class Executor:
         if self._cores == 1:
             self._settled = True
             return call()
-        if has_images(block) and not loading.ready() and self._context.ledger.budget >= loading.ENOUGH:
+        later = has_images(block) or bool(self._function.missed)
+        if later and not loading.ready() and self._context.ledger.budget >= loading.ENOUGH:
             return call()  # with compiled kernels it will be another matter
         if self._begun < FIRST:
             first = Taken()
@@ -245,9 +249,11 @@ class Executor:
 
     def _stay(self) -> None:
         """Make the calls on threads, and watch them for a while if there are many."""
-        self._decided(THREADS, self._said)
         if self._cores > FEW:
             self._crowd = Crowd(self._taken.share)
+            self._say(THREADS, self._said)
+        else:
+            self._decided(THREADS, self._said)
 
     def _decided(self, who: str, why: str) -> None:
         self._function.learned.called = who, why, self._taken.each

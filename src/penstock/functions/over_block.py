@@ -101,7 +101,7 @@ def _leaf(value: Any, trace: Trace) -> Any:
     if isinstance(value, Rows):
         if value._trace is not trace:
             trace.refuse("returns something of an earlier call")
-        if isinstance(value, Later) and value.column is not None:
+        if isinstance(value, Later) and value.placed is not None:
             return value
         array = value._array
         return value if array.flags.c_contiguous else Rows(np.ascontiguousarray(array), trace)
@@ -124,8 +124,8 @@ def _plain_list(value: list[Any]) -> bool:
 
 
 def _column(leaf: Any, trace: Trace) -> Column:
-    if isinstance(leaf, Later) and leaf.column is not None:
-        return leaf.column
+    if isinstance(leaf, Later) and leaf.placed is not None:
+        return leaf.placed
     if isinstance(leaf, Rows):
         array = leaf._array
         passed_on = any(array is source for source in trace.sources)

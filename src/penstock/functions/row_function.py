@@ -87,6 +87,7 @@ class RowFunction:
 
     def here(self, block: Block, numbers: NDArray[np.int64], room: int, place: int) -> Outcome:
         """As `apply`, on this thread."""
+        self.missed = 0
         if self.why:
             return self._row_by_row(block, numbers, room)
         if block.nbytes > room * block.rows:

@@ -5,7 +5,6 @@ The compiled kernel does all of it in one pass over the rows.
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import numpy as np
@@ -39,13 +38,12 @@ def run(
     """Fill the rows of `out`, float32, of two axes, from rows of bytes at the addresses `begins`.
 
     `mirrored` says which rows are to be mirrored, none means no row, and `axes` along what. `codes` and
-    `constants` are the steps. `both` does the two halves of large works. Whoever calls keeps the bytes there.
+    `constants` are the steps. `both` does the two halves of large works. Whoever calls keeps the bytes there,
+    and has seen that the kernels are loaded.
     """
     from penstock.kernels.compiled import pixels
 
-    width = out.shape[1]
-    scattered = bool((np.diff(begins) != width).any())
-    out = out.reshape(len(out), _parts(width), -1)
+    scattered = bool((np.diff(begins) != out.shape[1]).any())
 
     def rows(start: int, stop: int) -> None:
         part = slice(start, stop)
@@ -56,12 +54,6 @@ def run(
     else:
         middle = 3 * len(out) // 5  # the other thread begins a little later
         both(lambda: rows(0, middle), lambda: rows(middle, len(out)))
-
-
-@functools.lru_cache
-def _parts(items: int) -> int:
-    """Into how many equal parts to cut a row."""
-    return next((parts for parts in range(1, items) if items % parts == 0 and items // parts <= PART), 1)
 
 
 def run_numpy(rows: Array, mirrored: Array, axes: Axes, codes: Array, constants: Array, out: Array) -> None:

@@ -12,7 +12,7 @@ from numba.np.numpy_support import carray
 
 from penstock.kernels.compiled.arithmetic import compute
 from penstock.kernels.compiled.memory import bytes_at, fetch, turn_word
-from penstock.kernels.pixels import ADD, DIVIDE, MULTIPLY, SUBTRACT, SUBTRACTED
+from penstock.kernels.pixels import ADD, DIVIDE, MULTIPLY, PART, SUBTRACT, SUBTRACTED
 
 AHEAD = 4
 """Rows lie anywhere, so the processor cannot guess the next: it is told so many rows before."""
@@ -22,9 +22,8 @@ NEAR = 2048
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def run(begins, scattered, mirrored, axes, codes, constants, out):  # type: ignore[no-untyped-def]
-    """As `pixels.run` says; rows of `out` have parts and items."""
-    parts, items = out.shape[1], out.shape[2]
-    width = parts * items
+    """As `pixels.run` says."""
+    width = out.shape[1]
     turned = np.empty(width, np.uint8)
     for i in range(len(out)):
         row = carray(bytes_at(begins[i]), (width,))
@@ -34,11 +33,13 @@ def run(begins, scattered, mirrored, axes, codes, constants, out):  # type: igno
                 fetch(at)
         if len(mirrored) and mirrored[i]:
             _mirror(row, axes, turned)
-            for part in range(parts):
-                _compute(turned[part * items : (part + 1) * items], codes, constants, out[i, part])
+            for first in range(0, width, PART):
+                part = slice(first, min(first + PART, width))
+                _compute(turned[part], codes, constants, out[i, part])
         else:
-            for part in range(parts):
-                _compute(row[part * items : (part + 1) * items], codes, constants, out[i, part])
+            for first in range(0, width, PART):
+                part = slice(first, min(first + PART, width))
+                _compute(row[part], codes, constants, out[i, part])
 
 
 @njit(inline="always")
@@ -92,6 +93,6 @@ def _mirror(row, axes, turned):  # type: ignore[no-untyped-def]
 
 def load() -> None:
     """Have it compiled, or read from Numba's cache."""
-    byte, none, floats = np.zeros(1, np.uint8), np.zeros(0, np.int64), np.zeros((1, 1, 1), np.float32)
+    byte, none, floats = np.zeros(1, np.uint8), np.zeros(0, np.int64), np.zeros((1, 1), np.float32)
     begins = np.array([byte.ctypes.data])
-    run(begins, False, np.zeros(0, bool), (1, 1, 1), none, floats[0, 0, :0], floats)
+    run(begins, False, np.zeros(0, bool), (1, 1, 1), none, floats[0, :0], floats)
