@@ -189,6 +189,37 @@ def test_given_rows_that_are_changed_in_place_then_what_comes_after_is_made_of_t
     assert same(np.stack(stream(rows.map(mirrored_and_changed))), clipped)
 
 
+def test_given_rows_in_another_shape_then_one_that_is_kept_keeps_no_others(
+    compiled: None, tmp_path: Path
+) -> None:
+    path = tmp_path / "images.tfrecord"
+    with ps.io.TFRecordWriter(str(path)) as writer:
+        for number in range(500):
+            writer.write(bytes([number % 256]) * 784)
+    ds = ps.TFRecordDataset(str(path)).map(lambda x: ps.io.decode_raw(x, np.uint8).reshape(28, 28))
+    image = next(iter(ds))  # alone in its block, which is a small part of what was read
+    while isinstance(image.base, np.ndarray):
+        image = image.base
+    assert image.nbytes == 784
+
+
+@pytest.mark.parametrize("cast", [True, False])
+def test_given_images_in_records_and_no_kernel_then_it_is_wanted_where_they_are_cast(
+    cast: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "images.tfrecord"
+    with ps.io.TFRecordWriter(str(path)) as writer:
+        for number in range(200):
+            writer.write(bytes([number]) * 3000)
+    wanted: list[int] = []
+    monkeypatch.setattr(loading, "_ready", False)
+    monkeypatch.setattr(loading, "want", lambda size, _: wanted.append(size))
+    dtype = np.float32 if cast else np.int16
+    ds = ps.TFRecordDataset([str(path)] * 5).map(lambda x: ps.io.decode_raw(x, np.uint8).astype(dtype))
+    stream(ds)
+    assert bool(sum(wanted)) == cast
+
+
 def test_given_steps_then_they_are_done_in_one_pass(compiled: None, passes: list[int]) -> None:
     images = np.zeros((ROWS, 8, 8, 3), np.uint8)
     ds = ps.Dataset.from_tensor_slices(images).map(lambda x: flip((x.astype(np.float32) / 255 - 0.5) * 2))

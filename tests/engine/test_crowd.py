@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import time
+from contextlib import nullcontext
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 import penstock as ps
 from engine.probes import Light
+from penstock.blocks.block import Block
+from penstock.blocks.columns import DenseColumn
+from penstock.blocks.structure import LEAF
 from penstock.engine import crowd, executor, roster, taken
 from penstock.engine.crowd import CROWDED, ENOUGH, MOSTLY, Crowd
 from penstock.functions.plain_rows import Outcome
+from penstock.kernels import loading
 
 pytestmark = pytest.mark.usefixtures("one_server")
 DONE = Outcome(None, 1)
@@ -143,6 +150,33 @@ def test_when_a_run_ends_before_it_is_known_then_the_next_one_watches_as_well(
     for runs in (1, 2):
         assert [int(x) for x in ds] == list(range(60))
         assert len(made) == runs
+
+
+def test_when_it_is_known_then_rows_that_were_watched_are_done() -> None:
+    made = Crowd(1.0)
+    made.rows, made._begun = 70, crowd.CALLS
+    said: list[str] = []
+    one: Any = SimpleNamespace(
+        _crowd=made,
+        _measuring=nullcontext(),
+        _taken=SimpleNamespace(rows=8),
+        _decided=lambda who, _: said.append(who),
+        _said="",
+    )
+    executor.Executor._look_at(one, made)
+    assert one._taken.rows == 78
+    assert said == [executor.THREADS]
+
+
+def test_given_work_that_a_kernel_will_do_then_it_is_not_measured_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(loading, "_ready", False)
+    block = Block(LEAF, [DenseColumn(np.arange(3))], 3)
+    context = SimpleNamespace(ledger=SimpleNamespace(budget=loading.ENOUGH))
+    one: Any = SimpleNamespace(_cores=2, _context=context, _function=SimpleNamespace(missed=1), _begun=0)
+    assert executor.Executor._measure_over_block(one, lambda: DONE, block) is DONE
+    assert one._begun == 0
 
 
 def test_given_many_threads_that_wait_for_something_else_then_they_go_on(

@@ -92,8 +92,8 @@ class Trial:
         """The block with its strings by their addresses, every other time."""
         self.blocks += 1
         columns = [
-            PlacedStrings(*places_of(column), np.empty, text=column.text)
-            if isinstance(column, BytesColumn) and column.shape == () and self.blocks % 2
+            PlacedStrings(*places_of(column), np.empty, text=column.text, shape=column.shape)
+            if isinstance(column, BytesColumn) and self.blocks % 2
             else column
             for column in block.columns
         ]

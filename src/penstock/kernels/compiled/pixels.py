@@ -34,11 +34,11 @@ def run(begins, scattered, mirrored, axes, codes, constants, out):  # type: igno
         if len(mirrored) and mirrored[i]:
             _mirror(row, axes, turned)
             for first in range(0, width, PART):
-                part = slice(first, min(first + PART, width))
+                part = slice(first, first + PART)
                 _compute(turned[part], codes, constants, out[i, part])
         else:
             for first in range(0, width, PART):
-                part = slice(first, min(first + PART, width))
+                part = slice(first, first + PART)
                 _compute(row[part], codes, constants, out[i, part])
 
 
