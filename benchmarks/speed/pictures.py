@@ -6,6 +6,7 @@ import numpy as np
 
 from benchmarks.declare import Expected, Peer, Work
 from benchmarks.speed import records
+from benchmarks.speed.bare_pictures import Bare
 
 BUFFER = 2000
 BATCH = 32
@@ -89,5 +90,6 @@ WORK = Work(
         Peer("tf.data", "naive", tf_pictures("naive")),
         Peer("tf.data", "best", tf_pictures("best")),
         Peer("tf.data", "expert", tf_pictures("coarse"), "(coarse batches)"),
+        Peer("no library", "", lambda paths: Bare(paths, SHAPE, BUFFER, BATCH), "(2 bare threads)"),
     ),
 )
