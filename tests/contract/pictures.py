@@ -9,8 +9,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import pytest
 import simplejpeg
 from numpy.typing import NDArray
+
+import penstock as ps
+from penstock.kernels import loading
 
 ADAM7 = ((0, 0, 8, 8), (0, 4, 8, 8), (4, 0, 8, 4), (0, 2, 4, 4), (2, 0, 4, 2), (0, 1, 2, 2), (1, 0, 2, 1))
 SAMPLES = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
@@ -31,6 +35,13 @@ def jpeg(height: int, width: int, seed: int = 0, quality: int = 85, sampling: st
     """A picture as a JPEG."""
     picture = photo(height, width, seed)
     return bytes(simplejpeg.encode_jpeg(picture, quality=quality, colorsubsampling=sampling))
+
+
+def by_numpy(image: Any, size: Any, **how: Any) -> Any:
+    """What NumPy makes of `ps.image.resize`: a pass an axis, no kernel."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(loading, "earned", lambda nbytes: False)
+        return ps.image.resize(image, size, **how)
 
 
 def with_size(contents: bytes, height: int, width: int) -> bytes:

@@ -24,6 +24,7 @@ TABLE = np.arange(5)
 OBJECTS = np.array([[], {}], object)
 SEEN: list[Any] = []
 NUMBERS = {"a": 1}
+FEATURES = {"a": ps.io.FixedLenFeature([], "bytes")}
 SCALE = 3
 PAIR = (1, 2.5)
 Plain = namedtuple("Plain", "a b")
@@ -173,7 +174,7 @@ def calls_an_impure_one(x: Any) -> Any:
 
 
 settings = types.ModuleType("settings")
-vars(settings).update(SHAPE=(2, 2), SEEN=[], helper=one_more, impure=has_an_impure_part)
+vars(settings).update(SHAPE=(2, 2), TABLE=TABLE, SEEN=[], helper=one_more, impure=has_an_impure_part)
 
 PURE: dict[str, Any] = {
     "arithmetic": lambda x: x * 2 + SCALE,
@@ -201,6 +202,8 @@ PURE: dict[str, Any] = {
     "image": ps.image.random_flip_left_right,
     "a dtype": lambda x: x.astype(np.dtype("f4")),
     "defaults": lambda x, n=3: x * n,
+    "names of a module that arrays have too": lambda x: np.sort(x) + np.partition(x, 1) + TABLE,
+    "a resized image": lambda x: ps.io.parse_single_example(ps.image.resize(x, (2, 2)), FEATURES),
     "a module's constant": lambda x: x.reshape(settings.SHAPE),
     "a module's function": lambda x: settings.helper(x),
 }
@@ -214,6 +217,10 @@ IMPURE: dict[str, tuple[Any, str]] = {
     "in place": (adds_to_a_table, r"\+="),
     "out": (lambda x: np.add(x, 1, out=TABLE), "out="),
     "sort": (lambda x: (TABLE.sort(), x), "sort"),
+    "sort of a module's table": (lambda x: (settings.TABLE.sort(), x), "sort"),
+    "items of a table by a ufunc": (lambda x: np.add.at(TABLE, 0, 1), "at"),
+    "an attribute of what a module gives": (lambda x: np.negative(TABLE).resize(3), "resize"),
+    "features that are dropped": (lambda x: (x, FEATURES.pop("a")), "pop"),
     "attribute": (sets_an_attribute, "STORE_ATTR"),
     "import": (imports, "IMPORT_NAME"),
     "generator": (yields, "generator"),

@@ -67,6 +67,17 @@ def test_given_images_then_the_bits_are_those_of_a_call_a_row(name: str, shape: 
     assert same(drain(over), drain(plain))
 
 
+@pytest.mark.parametrize("size", [(90, 70, 3), (100, 70, 3), (90, 80, 3), (90, 70, 2)])
+def test_given_large_images_then_each_is_cut_where_a_call_a_row_cuts_it(size: Any) -> None:
+    pixels = np.random.default_rng(1).integers(0, 256, (20, 100, 80, 3), np.uint8)
+    source = ps.Dataset.from_tensor_slices(pixels)
+    function = lambda x: ps.image.random_crop(x, size)  # noqa: E731
+    assert why_row_by_row(source.map(function)) == ""
+    got = drain(source.map(function))
+    assert same(got, drain(source.map(by_row(function))))
+    assert len({one.tobytes() for one in got}) == 20
+
+
 def rows(function: Any, count: int = 200) -> list[Any]:
     """What the function gives for one image, `count` times over, and that image."""
     image = images("colour", "uint8", 1)[0]

@@ -9,7 +9,7 @@ import pytest
 
 import penstock as ps
 from contract.op_contract import drain, same
-from contract.pictures import BASELINE, PROGRESSIVE, jpeg, photo
+from contract.pictures import BASELINE, PROGRESSIVE, by_numpy, jpeg, photo
 from contract.ways import why_row_by_row
 from penstock.image.resampled import Resampled
 
@@ -43,14 +43,14 @@ def test_given_a_window_then_it_is_resized_as_resize_does(shape: Any, dtype: Any
         left = int(rng.integers(0, shape[1] - columns + 1))
         size = (int(rng.integers(1, 70)), int(rng.integers(1, 70)))
         got = Resampled(image, (top, left, rows, columns), 1, size, method).decoded()
-        expected = ps.image.resize(image[top : top + rows, left : left + columns], size, method=method)
+        expected = by_numpy(image[top : top + rows, left : left + columns], size, method=method)
         assert same(got, expected), (top, left, rows, columns, size)
 
 
 def test_given_the_whole_image_as_the_only_window_then_it_is_resize() -> None:
     image = photo(30, 40)
     got = crop(image, (16, 16), scale=(1, 1), ratio=(4 / 3, 4 / 3), seed=1)
-    assert same(got, ps.image.resize(image, (16, 16)))
+    assert same(got, by_numpy(image, (16, 16)))
 
 
 def test_given_many_draws_then_area_shape_and_place_are_within_bounds_and_vary() -> None:

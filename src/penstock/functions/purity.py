@@ -191,15 +191,18 @@ class _Reader:
         instructions = [
             one for one in dis.get_instructions(code) if one.opname not in ("CACHE", "EXTENDED_ARG")
         ]
+        of_module = 0  # up to there, attributes are those of modules, which name what is used
         for i, one in enumerate(instructions):
-            self._instruction(one, code)
+            self._instruction(one, code, changes=i >= of_module)
             if one.opname == "PUSH_EXC_INFO" and instructions[i + 1].opname != "WITH_EXCEPT_START":
                 # A handler is for the one row that failed: over a block it would answer for all.
                 raise _Impure(f"{code.co_name} handles exceptions")
             if one.opname == "LOAD_GLOBAL":
-                self._read(function.__globals__, one.argval, _attributes(instructions, i + 1))
+                read = self._read(function.__globals__, one.argval, _attributes(instructions, i + 1))
+                of_module = i + 1 + read
             elif one.opname == "LOAD_DEREF" and one.argval in cells:
-                self._read(cells[one.argval], one.argval, _attributes(instructions, i + 1))
+                read = self._read(cells[one.argval], one.argval, _attributes(instructions, i + 1))
+                of_module = i + 1 + read
         for constant in code.co_consts:
             # From Python 3.14 on, annotations are code that nothing calls here.
             if isinstance(constant, types.CodeType) and constant.co_name != "__annotate__":
@@ -207,7 +210,9 @@ class _Reader:
                 inner = {name: cells[name] for name in constant.co_freevars if name in cells}
                 self._code(constant, function, inner)
 
-    def _read(self, where: Any, name: str, attributes: Iterator[str]) -> None:
+    def _read(self, where: Any, name: str, attributes: Iterator[str]) -> int:
+        """Answer for a variable, and for what is taken out of it if it is a module: so many attributes."""
+        taken = 0
         value = _look_up(where, name)
         if value is _MISSING:
             raise _Impure(f"reads {name}, which is not set")
@@ -218,7 +223,9 @@ class _Reader:
                 raise _Impure(f"uses the module {name} as a value")
             value = self._of_module(value, attribute, name)
             name = f"{name}.{attribute}"
+            taken += 1
         self._value(value, name)
+        return taken
 
     def _of_module(self, module: types.ModuleType, attribute: str, name: str) -> Any:
         if module in _NUMPY_MODULES:
@@ -237,7 +244,7 @@ class _Reader:
         self._verdict.reads.append((vars(module), attribute, value))
         return value
 
-    def _instruction(self, one: dis.Instruction, code: types.CodeType) -> None:
+    def _instruction(self, one: dis.Instruction, code: types.CodeType, *, changes: bool) -> None:
         name = one.opname
         if name == "CALL_INTRINSIC_1":
             if one.argrepr not in _INTRINSICS:
@@ -249,7 +256,7 @@ class _Reader:
         if name == "IS_OP" or name.endswith("_NONE"):
             self._verdict.compares_identity = True
         if name in ("LOAD_ATTR", "LOAD_METHOD"):
-            self._attribute(one.argval, code)
+            self._attribute(one.argval, code, changes=changes)
         if name in ("STORE_SUBSCR", "DELETE_SUBSCR", "STORE_SLICE"):
             self._changes = f"{code.co_name} sets items"
         if name == "BINARY_OP" and one.argrepr.endswith("="):
@@ -260,12 +267,12 @@ class _Reader:
             if isinstance(keywords, tuple) and "out" in keywords:
                 self._changes = f"{code.co_name} uses out="
 
-    def _attribute(self, name: str, code: types.CodeType) -> None:
+    def _attribute(self, name: str, code: types.CodeType, *, changes: bool) -> None:
         if name.startswith("__") or name in ("f_globals", "gi_frame", "cr_frame"):
             raise _Impure(f"{code.co_name} uses .{name}")
-        if name in _CHANGING:
+        if changes and name in _CHANGING:
             self._changes = f"{code.co_name} uses .{name}"
-        if name in _CHANGING_TABLES:
+        if changes and name in _CHANGING_TABLES:
             self._table_changes = f"{code.co_name} uses .{name}"
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
 
 from penstock.blocks.rows import Rows
 from penstock.blocks.trace import StandIn, block_function, trusted
 from penstock.errors import ArgumentError
+from penstock.image.flip import LARGE
 from penstock.random.discrete import integers
 
 
@@ -46,6 +49,8 @@ def _cut_rows(value: Rows, sizes: tuple[int, ...], *places: Any) -> Any:
     if not moved:
         return value
     array = value._array
+    if math.prod(sizes) * array.itemsize >= LARGE:
+        return Rows(_one_by_one(value, sizes, places), value._trace)
     windows = sliding_window_view(array, [sizes[i] for i in moved], [i + 1 for i in moved])  # type: ignore[call-overload]
     starts: list[Any] = [slice(None)] * array.ndim
     index = [np.arange(len(array)), *[places[i]._array for i in moved]]
@@ -56,6 +61,15 @@ def _cut_rows(value: Rows, sizes: tuple[int, ...], *places: Any) -> Any:
     kept = [i for i in range(value.ndim) if i not in moved]
     order = [0, *(1 + (kept + moved).index(i) for i in range(value.ndim))]
     return Rows(np.ascontiguousarray(cut.transpose(order)), value._trace)
+
+
+def _one_by_one(value: Rows, sizes: tuple[int, ...], places: Sequence[Any]) -> NDArray[Any]:
+    array = value._array
+    cut = value._trace.empty((len(array), *sizes), array.dtype)
+    starts = [[0] * len(array) if place is None else place._array.tolist() for place in places]
+    for out, image, corner in zip(cut, array, zip(*starts, strict=True), strict=True):
+        out[...] = image[tuple(slice(at, at + size) for at, size in zip(corner, sizes, strict=True))]
+    return cut
 
 
 @block_function(_cut_rows)

@@ -27,4 +27,4 @@ def as_image(image: Any, call: str) -> Any:
 
 def height_axis(image: Any) -> int:
     """The axis of the height, from the back; that of the width follows."""
-    return -2 if image.ndim == 2 else -3
+    return -2 if len(image.shape) == 2 else -3

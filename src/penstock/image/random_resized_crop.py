@@ -15,8 +15,8 @@ from penstock.errors import ArgumentError
 from penstock.image.codecs.jpeg_header import read_header
 from penstock.image.codecs.picture import Window, check_size
 from penstock.image.codecs.rows import contents_of, contents_of_rows, of_each
+from penstock.image.neighbours import METHODS, sides
 from penstock.image.resampled import Resampled, Size, resampled_jpeg
-from penstock.image.resize import METHODS, sides
 from penstock.image.undecoded import resampled_rows
 from penstock.random.continuous import uniform
 

@@ -13,7 +13,7 @@ from penstock.image.codecs.jpeg import Jpeg, JpegOptions, scaled
 from penstock.image.codecs.jpeg_header import JpegHeader
 from penstock.image.codecs.jpeg_window import Tables
 from penstock.image.codecs.picture import Kept, Picture, Window
-from penstock.image.resize import nearest
+from penstock.image.neighbours import nearest
 
 Size = tuple[int, int]
 
@@ -32,7 +32,7 @@ class Resampled(Picture):
     __slots__ = ("_afterwards", "_image", "_method", "_size", "_spans")
 
     def __init__(
-        self, image: NDArray[Any] | Jpeg, window: Window, ratio: int, size: Size, method: str
+        self, image: NDArray[Any] | Picture, window: Window, ratio: int, size: Size, method: str
     ) -> None:
         self._image, self._size, self._method = image, size, method
         self._spans = [(window[axis] / ratio, window[axis + 2] / ratio) for axis in (0, 1)]
@@ -43,8 +43,8 @@ class Resampled(Picture):
 
     @property
     def computes(self) -> bool:
-        """Whether more may be done with it on the way: it is float32, made of bytes."""
-        return self._method != "nearest" and isinstance(self._image, Jpeg)
+        """Whether more may be done with it on the way: it is float32, and nobody can change what it is of."""
+        return self._method != "nearest" and isinstance(self._image, Picture)
 
     def then(self, afterwards: Afterwards) -> Resampled:
         """This, with more to be done on the way."""
@@ -59,7 +59,7 @@ class Resampled(Picture):
         return self._image.window(mirrored=self._afterwards.mirrored)
 
     def into(self, out: NDArray[Any], kept: Kept) -> None:
-        image, begin = self._image.around(kept) if isinstance(self._image, Jpeg) else (self._image, (0, 0))
+        image, begin = self._image.around(kept) if isinstance(self._image, Picture) else (self._image, (0, 0))
         if self._method == "nearest":
             rows, columns = (self._nearest(axis) - begin[axis] for axis in (0, 1))
             np.copyto(out, image[rows[:, None], columns])

@@ -2,21 +2,102 @@
 
 from __future__ import annotations
 
-import operator
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.blocks.trace import trusted
+from penstock.blocks.columns import RaggedColumn
+from penstock.blocks.rows import Rows
+from penstock.blocks.trace import Opaque, block_function
 from penstock.errors import ArgumentError
+from penstock.image.codecs.picture import Picture
+from penstock.image.codecs.put_off import pictures_of
 from penstock.image.images import as_image, height_axis
+from penstock.image.neighbours import METHODS, centres, nearest, neighbours, sides
+from penstock.image.resampled import Resampled, Size
+from penstock.image.undecoded import resampled_rows
+from penstock.kernels import loading
 
-METHODS = ("bilinear", "nearest")
+_CALL = "ps.image.resize"
 
 
-@trusted
+class _Wanted:
+    """What is wanted, with its arguments checked."""
+
+    def __init__(
+        self,
+        size: Sequence[int],
+        method: str = "bilinear",
+        preserve_aspect_ratio: bool = False,
+        antialias: bool = False,
+    ) -> None:
+        self._size = sides(size, f"{_CALL}(size=)")
+        if method not in METHODS:
+            raise ArgumentError(f"{_CALL}(method=): expected one of {METHODS}, got {method!r}.")
+        self._method, self._whole, self._smooth = method, preserve_aspect_ratio, antialias
+
+    def picture(self, image: NDArray[Any] | Picture) -> Resampled | None:
+        """One image as the compiled kernel makes it; None where NumPy is to do it."""
+        old, new = self._sizes(image)
+        if len(image.shape) == 4 or 0 in image.shape or image.dtype.kind not in "biuf":
+            return None
+        if self._smooth and (new[0] < old[0] or new[1] < old[1]):
+            return None
+        if image.dtype != np.uint8 and self._method != "nearest" and (old[0] == new[0] or old[1] == new[1]):
+            return None  # an axis that stays as it is has no neighbours: infinities stay, too
+        return Resampled(image, (0, 0, *old), 1, new, self._method)
+
+    def of(self, image: Any) -> Any:
+        """The image by NumPy; it may stand for many."""
+        axis = height_axis(image)
+        old, new = self._sizes(image)
+        if self._method == "nearest":
+            for which in (0, 1):
+                image = np.take(image, nearest(old[which], new[which], old[which]), axis + which)
+            return image
+        image = image.astype(np.float32)
+        for which in (1, 0):
+            if new[which] == old[which]:
+                continue
+            if self._smooth and new[which] < old[which]:
+                image = _weighed(image, axis + which, *_covered(old[which], new[which]))
+            else:
+                image = _between(image, axis + which, *neighbours(old[which], new[which], old[which]))
+        return image
+
+    def _sizes(self, image: Any) -> tuple[Size, Size]:
+        """The height and the width of an image, and the new ones."""
+        axis = height_axis(image)
+        old = (image.shape[axis], image.shape[axis + 1])
+        return old, _within(old, self._size) if self._whole else self._size
+
+
+def _resize_rows(images: Any, *args: Any, **kwargs: Any) -> Any:
+    wanted = _Wanted(*args, **kwargs)
+    each = _each(images)
+    if each is not None and loading.earned(sum(math.prod(one.shape) for one in each)):
+        pictures = [picture for one in each if (picture := wanted.picture(one)) is not None]
+        if len(pictures) == images._trace.rows:
+            return resampled_rows(pictures, images._trace)
+    return wanted.of(as_image(images, _CALL))
+
+
+def _each(images: Any) -> Any:
+    """The image of each row, decoded or not; None where they are no images."""
+    undecoded = pictures_of(images)
+    if undecoded is not None:
+        return undecoded.leave()
+    if isinstance(images, Rows) and images.ndim in (2, 3):
+        return images._array
+    if isinstance(images, Opaque) and isinstance(images._column, RaggedColumn):
+        return [as_image(image, _CALL) for image in images._column.items()]
+    return None
+
+
+@block_function(_resize_rows)
 def resize(
     images: Any,
     size: Sequence[int],
@@ -35,71 +116,16 @@ def resize(
     >>> ps.image.resize(np.array([[0.0, 4.0]]), (1, 4))
     array([[0., 1., 3., 4.]], dtype=float32)
     """
-    call = "ps.image.resize"
-    image = as_image(images, call)
-    new = sides(size, f"{call}(size=)")
-    if method not in METHODS:
-        raise ArgumentError(f"{call}(method=): expected one of {METHODS}, got {method!r}.")
-    axis = height_axis(image)
-    old = (image.shape[axis], image.shape[axis + 1])
-    if preserve_aspect_ratio:
-        new = _within(old, new)
-    if method == "nearest":
-        for which in (0, 1):
-            image = np.take(image, nearest(old[which], new[which], old[which]), axis + which)
-        return image
-    image = image.astype(np.float32)
-    for which in (1, 0):
-        if new[which] == old[which]:
-            continue
-        if antialias and new[which] < old[which]:
-            image = _weighed(image, axis + which, *_covered(old[which], new[which]))
-        else:
-            image = _between(image, axis + which, *neighbours(old[which], new[which], old[which]))
-    return image
-
-
-def sides(size: Any, call: str) -> tuple[int, int]:
-    """A height and a width, checked."""
-    try:
-        height, width = map(operator.index, size)
-    except (TypeError, ValueError):
-        height = width = 0
-    if min(height, width) < 1:
-        raise ArgumentError(f"{call}: expected a height and a width, as in (32, 32), got {size!r}.")
-    return height, width
+    wanted = _Wanted(size, method, preserve_aspect_ratio, antialias)
+    image = as_image(images, _CALL)
+    picture = wanted.picture(image) if loading.earned(image.nbytes) else None
+    return wanted.of(image) if picture is None else picture.decoded()
 
 
 def _within(old: tuple[int, int], new: tuple[int, int]) -> tuple[int, int]:
     """The largest size with the old sides' ratio that fits into the new one."""
     scale = min(np.float32(new[0]) / np.float32(old[0]), np.float32(new[1]) / np.float32(old[1]))
     return int(np.round(scale * np.float32(old[0]))), int(np.round(scale * np.float32(old[1])))
-
-
-def _centres(old: float, new: int) -> NDArray[np.float32]:
-    """Where the centres of the new pixels lie, in old pixels."""
-    scale = np.float32(old) / np.float32(new)
-    return (np.arange(new, dtype=np.float32) + np.float32(0.5)) * scale
-
-
-def nearest(old: float, new: int, count: int, start: float = 0) -> NDArray[np.int64]:
-    """For each of the `new` pixels, of the `count` there are, the old one that it lies in.
-
-    The old pixels that make the new ones start at `start` and are `old` long.
-    """
-    at: NDArray[np.int64] = np.floor(_centres(old, new) + np.float32(start)).astype(np.int64)
-    return np.minimum(at, np.int64(count - 1))
-
-
-def neighbours(
-    old: float, new: int, count: int, start: float = 0
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
-    """For each new pixel its two old neighbours, and how far it is from the first of them."""
-    at = _centres(old, new) - np.float32(0.5) + np.float32(start)
-    below = np.floor(at)
-    low = np.maximum(below.astype(np.int64), 0)
-    high = np.minimum(np.ceil(at).astype(np.int64), count - 1)
-    return low, high, at - below
 
 
 def _between(
@@ -117,7 +143,7 @@ def _between(
 def _covered(old: int, new: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     """For each new pixel the old ones that it covers, one in a row of the result, and their weights."""
     width = np.float32(old) / np.float32(new)
-    at = _centres(old, new)
+    at = centres(old, new)
     first = np.ceil(at - width - np.float32(0.5)).astype(np.int64)
     pixels = first + np.arange(2 * int(np.ceil(width)) + 1)[:, None]
     distance = np.abs(pixels.astype(np.float32) + np.float32(0.5) - at) / width

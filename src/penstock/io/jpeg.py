@@ -15,7 +15,8 @@ from penstock.image.codecs.jpeg_header import read_header
 from penstock.image.codecs.picture import Picture, Window, check_size
 from penstock.image.codecs.png import Png
 from penstock.image.codecs.png_chunks import SIGNATURE
-from penstock.image.codecs.rows import contents_of, contents_of_rows, decoded_rows, of_each, values_of_rows
+from penstock.image.codecs.put_off import put_off
+from penstock.image.codecs.rows import contents_of, contents_of_rows, of_each, values_of_rows
 
 _FAST = {"": True, "INTEGER_FAST": True, "INTEGER_ACCURATE": False}
 
@@ -24,7 +25,7 @@ def _decode_rows(contents: Any, channels: int = 0, ratio: int = 1, **how: Any) -
     call = "ps.io.decode_jpeg"
     options = _options(call, channels, ratio, **how)
     pictures = of_each(_picture, ((data, call, options) for data in contents_of_rows(contents, call)))
-    return decoded_rows(pictures, contents._trace)
+    return put_off(pictures, contents._trace)
 
 
 @block_function(_decode_rows)
@@ -69,7 +70,7 @@ def _crop_rows(contents: Any, crop_window: Any, channels: int = 0, ratio: int = 
     trace = contents._trace
     rows = zip(contents_of_rows(contents, call), values_of_rows(crop_window, trace), strict=True)
     pictures = of_each(lambda data, window: Jpeg(data, call, options, _window(window, call)), rows)
-    return decoded_rows(pictures, trace)
+    return put_off(pictures, trace)
 
 
 @block_function(_crop_rows)

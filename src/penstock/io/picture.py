@@ -14,7 +14,8 @@ from penstock.image.codecs.jpeg import Jpeg, JpegOptions
 from penstock.image.codecs.picture import Picture
 from penstock.image.codecs.png import Png
 from penstock.image.codecs.png_chunks import SIGNATURE
-from penstock.image.codecs.rows import contents_of, contents_of_rows, decoded_rows, of_each
+from penstock.image.codecs.put_off import put_off
+from penstock.image.codecs.rows import contents_of, contents_of_rows, of_each
 
 JPEG = b"\xff\xd8\xff"
 """What a JPEG starts with."""
@@ -25,7 +26,7 @@ def _decode_rows(contents: Any, channels: int | None = None, dtype: Any = np.uin
     channels, dtype = _checked(channels, dtype)
     rows = ((data, channels, dtype) for data in contents_of_rows(contents, _CALL))
     pictures = of_each(picture_of, rows)
-    return decoded_rows(pictures, contents._trace)
+    return put_off(pictures, contents._trace)
 
 
 @block_function(_decode_rows)

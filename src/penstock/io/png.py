@@ -10,7 +10,8 @@ from penstock.blocks.trace import block_function
 from penstock.errors import ArgumentError, ArgumentTypeError
 from penstock.image.codecs.picture import Picture
 from penstock.image.codecs.png import Png
-from penstock.image.codecs.rows import contents_of, contents_of_rows, decoded_rows, of_each
+from penstock.image.codecs.put_off import put_off
+from penstock.image.codecs.rows import contents_of, contents_of_rows, of_each
 from penstock.io.picture import JPEG, picture_of
 
 _CALL = "ps.io.decode_png"
@@ -19,7 +20,7 @@ _CALL = "ps.io.decode_png"
 def _decode_rows(contents: Any, channels: int = 0, dtype: Any = np.uint8) -> Any:
     channels, dtype = _checked(channels, dtype)
     pictures = of_each(_picture, ((data, channels, dtype) for data in contents_of_rows(contents, _CALL)))
-    return decoded_rows(pictures, contents._trace)
+    return put_off(pictures, contents._trace)
 
 
 @block_function(_decode_rows)

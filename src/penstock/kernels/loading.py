@@ -8,6 +8,7 @@ work, and a budget beside which it does not show.
 from __future__ import annotations
 
 import os
+import sys
 import threading
 
 WORTH = 64 << 20
@@ -15,11 +16,13 @@ WORTH = 64 << 20
 ENOUGH = 2 << 30
 """The least budget of a run that has them loaded."""
 
+SOON = 16 << 20
+"""The bytes of work that NumPy takes about as long for as loading takes, where it is that much slower."""
 PATIENCE = 1.0
 """Seconds that who wants them waits: beside threads that compute, loading takes five times as long."""
 
 _ready = False
-_seen = 0
+_seen = _come = 0
 _loader: threading.Thread | None = None
 
 
@@ -39,6 +42,17 @@ def want(nbytes: int, budget: int) -> None:
         _loader = threading.Thread(target=load, name="penstock-load")
         _loader.start()
         _loader.join(PATIENCE)
+
+
+def earned(nbytes: int) -> bool:
+    """Whether a kernel that is many times as quick as NumPy is to be had at once, at the price of Numba.
+
+    That is where Numba is there already, or once `SOON` bytes of such work have come to this process.
+    """
+    global _come
+    if "numba" not in sys.modules:
+        _come += nbytes
+    return _come >= SOON or "numba" in sys.modules
 
 
 def load() -> None:

@@ -85,7 +85,6 @@ class Jpeg(Picture):
         np.copyto(out, image[top : top + rows, left : left + columns])
 
     def around(self, kept: Kept) -> tuple[NDArray[np.uint8], tuple[int, int]]:
-        """A part of the decoded image that has the window in it, in memory of `kept`; where it begins."""
         height, width, channels = self._whole
         data = self._data
         if self._window is not None and self._is_plain:

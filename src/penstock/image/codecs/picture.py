@@ -42,6 +42,10 @@ class Picture(ABC):
     def into(self, out: NDArray[Any], kept: Kept) -> None:
         """Decode into `out`, which has the picture's shape and dtype, and its items in order."""
 
+    def around(self, kept: Kept) -> tuple[NDArray[Any], tuple[int, int]]:  # noqa: ARG002
+        """The decoded image, or a part that has all that is wanted, in memory of `kept`; where it begins."""
+        return self.decoded(), (0, 0)
+
     def decoded(self) -> NDArray[Any]:
         """The pixels, in an array of their own."""
         out = np.empty(self.shape, self.dtype)

@@ -50,7 +50,7 @@ _blend: Any = intrinsic(_blend_made)
 def places(
     length: Any, count: Any, start: Any, first: Any, step: Any, low: Any, high: Any, share: Any
 ) -> None:
-    """As `neighbours` of `image/resize.py`, from the pixel `first` on and in items, `step` a pixel."""
+    """As `neighbours` of `image/neighbours.py`, from the pixel `first` on and in items, `step` a pixel."""
     scale = np.float32(np.float32(length) / np.float32(len(low)))
     half = np.float32(0.5)
     for i in range(len(low)):
