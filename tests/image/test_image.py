@@ -11,7 +11,7 @@ import penstock as ps
 from contract.op_contract import drain, same
 from contract.ways import why_row_by_row
 
-SHAPES = {"grey": (8, 6), "colour": (8, 6, 3), "stack": (2, 8, 6, 3)}
+SHAPES = {"grey": (8, 6), "colour": (8, 6, 3), "stack": (2, 8, 6, 3), "large": (70, 80, 3)}
 
 
 def images(shape: str, dtype: str, count: int = 30) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 import subprocess
@@ -59,7 +60,12 @@ def test_given_an_image_in_any_order_then_it_is_read_as_it_is() -> None:
 @pytest.mark.parametrize("how", [{}, {"antialias": True}, {"method": "nearest"}])
 def test_given_a_stack_then_each_is_resized(how: Any) -> None:
     stack = np.stack([photo(20, 24, seed) for seed in range(3)])
-    assert same(resize(stack, (7, 30), **how), np.stack([resize(one, (7, 30), **how) for one in stack]))
+    expected = np.stack([by_numpy(one, (7, 30), **how) for one in stack])
+    assert same(resize(stack, (7, 30), **how), expected)
+    assert same(by_numpy(stack, (7, 30), **how), expected)
+    ds = ps.Dataset.from_tensor_slices(stack).batch(2).map(functools.partial(resize, size=(7, 30), **how))
+    assert why_row_by_row(ds) == ""
+    assert same(drain(ds), [expected[:2], expected[2:]])
 
 
 def test_given_an_array_that_is_changed_afterwards_then_the_resized_one_is_of_what_it_was() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
+import numpy as np
 import pytest
 
 import penstock as ps
@@ -27,6 +28,28 @@ class TestRepeat(OpContract):
     def test_given_a_count_then_the_elements_come_so_often(self) -> None:
         assert events(ps.Dataset.range(3).repeat(2)) == [0, 1, 2, 0, 1, 2]
         assert events(ps.Dataset.range(3).repeat(0)) == []
+
+    @pytest.mark.parametrize("count", [2, 29, 1000])
+    @pytest.mark.parametrize("length", [1, 3, 255, 256, 257])
+    def test_given_few_rows_then_they_come_in_their_order_again_and_again(
+        self, length: int, count: int
+    ) -> None:
+        rows = {"a": np.arange(length), "b": np.array([f"{i}" * (i % 5) for i in range(length)])}
+        ds = ps.Dataset.from_tensor_slices(rows).repeat(count)
+        got = list(ds.batch(100))
+        assert np.concatenate([one["a"] for one in got]).tolist() == list(range(length)) * count
+        assert [text for one in got for text in one["b"]] == rows["b"].tolist() * count
+        assert sum(1 for _ in ds.take(2 * length)) == 2 * length
+
+    @pytest.mark.parametrize("taken", [0, 1, 2, 3, 4, 6, 63, 64, 65, 298, 299, 300])
+    def test_given_few_rows_then_a_state_goes_on_within_any_repetition(self, taken: int) -> None:
+        ds = ps.Dataset.range(3).repeat(100)
+        it = iter(ds.iterate())
+        for _ in range(taken):
+            next(it)
+        state = it.state()
+        it.close()
+        assert [int(x) for x in ds.iterate(state=state)] == ([0, 1, 2] * 100)[taken:]
 
     @pytest.mark.parametrize("count", [None, -1])
     def test_given_no_count_then_there_is_no_end(self, count: int | None) -> None:

@@ -15,11 +15,13 @@ from penstock.blocks.trace import Opaque, block_function
 from penstock.errors import ArgumentError
 from penstock.image.codecs.picture import Picture
 from penstock.image.codecs.put_off import pictures_of
+from penstock.image.codecs.rows import fill
 from penstock.image.images import as_image, height_axis
 from penstock.image.neighbours import METHODS, centres, nearest, neighbours, sides
 from penstock.image.resampled import Resampled, Size
 from penstock.image.undecoded import resampled_rows
 from penstock.kernels import loading
+from penstock.kernels.spans import Empty
 
 _CALL = "ps.image.resize"
 
@@ -49,6 +51,16 @@ class _Wanted:
         if image.dtype != np.uint8 and self._method != "nearest" and (old[0] == new[0] or old[1] == new[1]):
             return None  # an axis that stays as it is has no neighbours: infinities stay, too
         return Resampled(image, (0, 0, *old), 1, new, self._method)
+
+    def stack(self, stack: NDArray[Any], empty: Empty = np.empty) -> NDArray[Any] | None:
+        """Images in a stack as the compiled kernel makes them, whatever axes are before theirs."""
+        images = stack.reshape(-1, *stack.shape[-3:])
+        pictures = [picture for one in images if (picture := self.picture(one)) is not None]
+        if not pictures:
+            return None
+        made = empty((len(pictures), *pictures[0].shape), pictures[0].dtype)
+        fill(pictures, made, 0, len(pictures))
+        return made.reshape(*stack.shape[:-3], *pictures[0].shape)
 
     def of(self, image: Any) -> Any:
         """The image by NumPy; it may stand for many."""
@@ -82,7 +94,12 @@ def _resize_rows(images: Any, *args: Any, **kwargs: Any) -> Any:
         pictures = [picture for one in each if (picture := wanted.picture(one)) is not None]
         if len(pictures) == images._trace.rows:
             return resampled_rows(pictures, images._trace)
-    return wanted.of(as_image(images, _CALL))
+    image = as_image(images, _CALL)
+    if isinstance(image, Rows) and image.ndim == 4 and loading.earned(image._array.nbytes):
+        stack = wanted.stack(image._array, image._trace.empty)
+        if stack is not None:
+            return Rows(stack, image._trace)
+    return wanted.of(image)
 
 
 def _each(images: Any) -> Any:
@@ -118,8 +135,14 @@ def resize(
     """
     wanted = _Wanted(size, method, preserve_aspect_ratio, antialias)
     image = as_image(images, _CALL)
-    picture = wanted.picture(image) if loading.earned(image.nbytes) else None
-    return wanted.of(image) if picture is None else picture.decoded()
+    if loading.earned(image.nbytes):
+        if image.ndim == 4:
+            stack = wanted.stack(image)
+            return wanted.of(image) if stack is None else stack
+        picture = wanted.picture(image)
+        if picture is not None:
+            return picture.decoded()
+    return wanted.of(image)
 
 
 def _within(old: tuple[int, int], new: tuple[int, int]) -> tuple[int, int]:

@@ -5,11 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from penstock.blocks.block import Block
 from penstock.blocks.spec import Spec
 from penstock.graph import checks
 from penstock.graph.op import INFINITE, UNKNOWN, Op
 from penstock.graph.running import Context, Input, Running
+
+FEW = 256
+"""So many rows, and no more, are laid out again and again."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -50,6 +55,8 @@ class RunningRepeat(Running):
     """Starts its input again and again, each time with an epoch of its own.
 
     Without end, a repetition that brought no element is the last: an empty input does not hang.
+    A few rows that are in memory are laid out many times over at once: to start an input takes longer
+    than to bring them.
     """
 
     exact = True
@@ -61,6 +68,9 @@ class RunningRepeat(Running):
         self._repetition = 0
         self._upstream: Input | None = None
         self._empty = True
+        above = op.inputs[0]
+        self._few = above.cardinality if above.traits.random_access and above.cardinality <= FEW else 0
+        self._all: Block | None = None
 
     def state(self) -> Any:
         ended = not self._endless and self._repetition >= self._count
@@ -80,10 +90,14 @@ class RunningRepeat(Running):
     def pull(self, rows: int) -> Block | None:
         while self._endless or self._repetition < self._count:
             if self._upstream is None:
+                if self._all is not None and rows >= 2 * self._all.rows:
+                    return self._many(self._all, rows)
                 self._upstream = self._context.input(repetition=self._repetition)
             block = self._upstream.pull(rows)
             if block is not None:
                 self._empty = False
+                if block.rows == self._few and block.origin is None and block.numbers is None:
+                    self._all = block
                 return block
             self._upstream.close()
             self._upstream = None
@@ -92,3 +106,13 @@ class RunningRepeat(Running):
                 self._endless, self._count = False, 0
             self._empty = True
         return None
+
+    def _many(self, block: Block, rows: int) -> Block:
+        times = rows // block.rows
+        if not self._endless:
+            times = min(times, self._count - self._repetition)
+        self._repetition += times
+        return block.take(np.tile(np.arange(block.rows), times), self._context.empty)
+
+    def close(self) -> None:
+        self._all = None
