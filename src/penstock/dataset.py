@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -44,7 +44,7 @@ from penstock.ops.pad_to_cardinality import PadToCardinality
 from penstock.ops.padded_batch import PaddedBatch
 from penstock.ops.parts.sharding import sharded
 from penstock.ops.parts.signature import signature_of
-from penstock.ops.parts.terminals import chain, length, single, spec_of_first
+from penstock.ops.parts.terminals import chain, length, no_rows_by_number, single, spec_of_first
 from penstock.ops.prefetch import Prefetch
 from penstock.ops.ragged_batch import RaggedBatch
 from penstock.ops.random import Random
@@ -205,7 +205,8 @@ class Dataset(Pipeline):
         A NULL is an error unless `fill_nulls` has a value for its column. At most `batch_rows` rows are
         fetched at a time where the database counts in rows (SQLite, and PostgreSQL with `parameters`); on
         SQLite, where values have types of their own, a column has the type of its first `batch_rows`
-        values. By default that suits the size of the first rows. Needs the extra `sql`.
+        values, and a text among numbers after them is an error of its row. By default that suits the size
+        of the first rows. Needs the extra `sql`.
 
         >>> import penstock as ps, sqlite3, tempfile
         >>> folder = tempfile.TemporaryDirectory()
@@ -1390,6 +1391,10 @@ class Dataset(Pipeline):
 
     def __len__(self) -> int:
         return length(self.op)
+
+    def __getitems__(self, numbers: Sequence[int]) -> NoReturn:
+        # How torch's DataLoader asks for rows, of all that is no IterableDataset.
+        raise no_rows_by_number(self.op)
 
     def __repr__(self) -> str:
         spec = "unknown" if self.op.spec is None else self.op.spec.nest()

@@ -120,6 +120,22 @@ class TestTensors:
 
 
 class TestDataLoader:
+    @pytest.mark.parametrize("how", [{}, {"batch_size": 4, "shuffle": True}, {"num_workers": 1}])
+    def test_given_a_dataset_itself_then_it_says_what_to_write_instead(self, how: Any) -> None:
+        with pytest.raises(
+            TypeError, match=r"(?s)range at .*Write DataLoader\(ds\.batch\(n\)\.as_torch\(\), "
+        ):
+            list(DataLoader(ps.Dataset.range(8), **how))
+
+    @pytest.mark.parametrize(
+        "ds",
+        [ps.Dataset.range(8).filter(lambda x: x > 3), ps.Dataset.range(8).repeat()],
+        ids=["filter", "repeat"],
+    )
+    def test_given_a_dataset_of_no_known_length_then_it_says_so_too(self, ds: ps.Dataset) -> None:
+        with pytest.raises(TypeError, match=r"A DataLoader of torch takes ds\.as_torch\(\)"):
+            list(DataLoader(ds))
+
     @pytest.mark.parametrize("workers", [0, 2])
     def test_given_workers_then_each_element_comes_once_and_passes_differ(self, workers: int) -> None:
         feed = ps.Dataset.range(100).shuffle(100).batch(10).as_torch()

@@ -17,6 +17,10 @@ def vector(n: Any) -> Any:
     return np.full(int(n) % 4, int(n))
 
 
+def several(n: Any) -> ps.Dataset:
+    return ps.Dataset.from_tensors(n).repeat(int(n) % 4)
+
+
 def rows() -> ps.Dataset:
     return failing(240, 0, 17, 18, 100, 239)
 
@@ -24,13 +28,16 @@ def rows() -> ps.Dataset:
 STREAMS: dict[str, Callable[[], ps.Dataset]] = {
     "assert_cardinality": lambda: rows().apply(ps.assert_cardinality(235)),
     "batch": lambda: rows().batch(7),
+    "bucket_by_sequence_length": lambda: rows().map(vector).bucket_by_sequence_length(len, [2, 3], [9, 4, 5]),
     "concatenate": lambda: rows().concatenate(rows()),
     "counter": lambda: ps.Dataset.counter(3, 2).take(200),
     "enumerate": lambda: rows().enumerate(),
     "filter": lambda: rows().filter(lambda x: x % 5 < 2),
     "filter, few": lambda: rows().filter(lambda x: x % 60 == 7),
+    "flat_map": lambda: rows().flat_map(several),
     "from_generator": lambda: ps.Dataset.from_generator(lambda: iter([1, (2,), 3] * 70)),
     "from_tensor_slices": lambda: ps.Dataset.from_tensor_slices(np.arange(300)),
+    "group_by_window": lambda: rows().group_by_window(lambda x: x % 3, lambda _, g: g.batch(4), 8),
     "ignore_errors": lambda: rows().ignore_errors(),
     "map": lambda: rows().map(lambda x: x + 1),
     "pad_to_cardinality": lambda: rows().map(lambda x: {"x": x}).apply(ps.pad_to_cardinality(300)),
@@ -47,6 +54,9 @@ STREAMS: dict[str, Callable[[], ps.Dataset]] = {
     "take_while": lambda: rows().take_while(lambda x: x < 170),
     "unbatch": lambda: rows().map(vector).unbatch(),
     "unique": lambda: rows().map(lambda x: x // 3).unique(),
+    "window": lambda: rows().window(6).flat_map(lambda w: w.batch(6)),
+    "window, sliding": lambda: rows().window(5, shift=2, stride=2).flat_map(lambda w: w.batch(5)),
+    "window, with gaps": lambda: rows().window(3, shift=8).flat_map(lambda w: w),
     "zip": lambda: ps.Dataset.zip(rows(), rows().filter(lambda x: x % 3 > 0), ps.Dataset.counter()),
 }
 

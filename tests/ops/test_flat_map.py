@@ -10,6 +10,8 @@ import pytest
 
 import penstock as ps
 from contract.op_contract import OpContract
+from contract.streams import FAILED
+from penstock.graph import track
 
 
 def up_to(n: Any) -> ps.Dataset:
@@ -26,6 +28,20 @@ def shuffled(n: Any) -> ps.Dataset:
 
 def plus(x: Any, y: Any) -> ps.Dataset:
     return ps.Dataset.from_tensors(x + y)
+
+
+def events(it: ps.Iterator) -> tuple[list[Any], list[Any]]:
+    """All that comes, and the state after each."""
+    seen: list[Any] = []
+    states: list[Any] = []
+    while True:
+        try:
+            seen.append(int(next(it)))
+        except StopIteration:
+            return seen, states
+        except ps.errors.ElementError:
+            seen.append(FAILED)
+        states.append(it.state())
 
 
 class TestFlatMap(OpContract):
@@ -55,6 +71,23 @@ class TestFlatMap(OpContract):
         with pytest.raises(ps.errors.FunctionError, match="element 1"):
             next(it)
         assert [int(x) for x in it] == [2, 2]
+
+    def test_given_functions_that_fail_then_a_state_at_any_element_goes_on_with_exactly_the_rest(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def fails(n: Any) -> ps.Dataset:
+            if n % 5 == 3:
+                raise RuntimeError("three")
+            return ps.Dataset.from_tensors(n)
+
+        monkeypatch.setattr(track, "SHARE", float("inf"))  # a state is taken wherever there is one to take
+        ds = ps.Dataset.range(40).flat_map(fails).with_options(ps.Options(block_rows=8))
+        with ds.iterate() as it:
+            seen, states = events(it)
+        assert seen == [FAILED if n % 5 == 3 else n for n in range(40)]
+        for place, state in enumerate(states, 1):
+            with ds.iterate(state=state) as it:
+                assert events(it)[0] == seen[place:], f"after element {place}"
 
     def test_given_an_error_inside_then_the_dataset_goes_on_after_it(self) -> None:
         def check(x: Any) -> Any:
@@ -101,6 +134,21 @@ class TestFlatMap(OpContract):
 
         assert len(list(ps.Dataset.range(100).flat_map(note).take(3))) == 3
         assert asked == [0, 1]
+
+    @pytest.mark.parametrize("rows", [1, 4, 64])
+    @pytest.mark.parametrize("count", [1, 5, 31])
+    def test_given_take_below_then_no_more_elements_are_read_than_needed(self, rows: int, count: int) -> None:
+        read: list[int] = []
+        source = ps.Dataset.range(100).map(lambda x: read.append(int(x)) or x)
+        ds = source.flat_map(lambda n: ps.Dataset.from_tensors(n).repeat(3)).take(count)
+        assert len(list(ds.with_options(ps.Options(block_rows=rows)))) == count
+        assert read == list(range(-(-count // 3)))
+
+    def test_given_many_rows_below_then_their_elements_are_read_together(self) -> None:
+        ds = ps.Dataset.range(512).flat_map(lambda n: ps.Dataset.from_tensors(n))
+        with ds.with_options(ps.Options(block_rows=16)).iterate() as it:
+            assert [int(x) for x in it] == list(range(512))
+            assert it._run.meters["range"].blocks < 128
 
     def test_given_no_function_then_declaring_fails(self) -> None:
         with pytest.raises(ps.errors.ArgumentTypeError, match=r"map_func.*test_flat_map\.py:\d+"):

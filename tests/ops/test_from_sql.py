@@ -149,11 +149,41 @@ class TestFromSql(OpContract):
         assert [row["x"] for row in declare("SELECT ';' AS x" + end)] == [";"]
 
     def test_given_a_value_of_another_type_than_the_first_ones_then_it_says_what_to_do(self) -> None:
-        ds = declare("SELECT CASE WHEN id < 20 THEN id ELSE name END AS mixed FROM rows ORDER BY id", 10)
+        ds = declare("SELECT CASE WHEN id < 20 THEN id ELSE id + 0.5 END AS mixed FROM rows ORDER BY id", 10)
         it = iter(ds)
         assert [int(next(it)["mixed"]) for _ in range(20)] == list(range(20))
         with pytest.raises(ps.errors.StoreError, match=r"failed after 20 rows.*CAST it.*batch_rows"):
             next(it)
+
+    @pytest.mark.parametrize("batch", [1, 7, 10, 24])
+    @pytest.mark.parametrize("rows", [1, 64])
+    def test_given_text_among_numbers_then_only_its_rows_fail(self, batch: int, rows: int) -> None:
+        x = "CASE WHEN id IN (2, 3, 24) THEN 'it''s bad' WHEN id = 10 THEN x'00ff' ELSE x END AS x"
+        query = f"SELECT id, {x}, name FROM rows WHERE id < ? ORDER BY id DESC; -- the last one first"
+        ds = declare(query, batch, parameters=(49,))
+        assert events(ds.map(lambda row: (row["id"], row["x"], row["name"])), block_rows=rows) == [
+            FAILED if i in (2, 3, 10, 24) else (i, i / 4, f"n{i}") for i in reversed(range(49))
+        ]
+        said = (
+            r"from_sql at .*, element 24: column 'x' has the text 'it''s bad', .* double.*CAST it.*batch_rows"
+        )
+        with pytest.raises(ps.errors.DataError, match=said):
+            list(ds)
+        assert len(list(ds.on_error("skip"))) == 45
+
+    def test_given_text_among_numbers_and_nulls_then_each_says_what_it_is(self) -> None:
+        x = "CASE WHEN id > 30 AND id % 2 THEN NULL WHEN id = 36 THEN 'a' ELSE x END AS x"
+        query = f"SELECT id, {x} FROM rows WHERE id < 40 ORDER BY id"
+        ids = [row["id"] for row in declare(query, 10).ignore_errors()]
+        assert ids == [*range(31), 32, 34, 38]
+        filled = declare(query, 10, fill_nulls={"x": -1.0}).ignore_errors()
+        assert [row["id"] for row in filled] == [i for i in range(40) if i != 36]
+
+    def test_given_text_among_numbers_of_a_query_that_cannot_be_asked_again_then_the_run_ends(self) -> None:
+        x = "CASE WHEN id = 30 THEN 'a' ELSE random() END AS x"
+        ds = declare(f"SELECT {x} FROM rows ORDER BY id", 10).ignore_errors()
+        with pytest.raises(ps.errors.StoreError, match=r"other rows when it is asked again.*CAST"):
+            list(ds)
 
     def test_given_no_such_file_then_none_is_made_and_the_error_names_it(self, tmp_path: Path) -> None:
         missing = tmp_path / "missing.db"

@@ -26,6 +26,10 @@ def batched(_: Any, group: ps.Dataset) -> ps.Dataset:
     return group.batch(4)
 
 
+def as_it_is(_: Any, group: ps.Dataset) -> ps.Dataset:
+    return group
+
+
 def summed(key: Any, group: ps.Dataset) -> ps.Dataset:
     return ps.Dataset.from_tensors((key, len(group)))
 
@@ -52,6 +56,30 @@ def pixel(x: Any) -> Any:
 
 def group_key(x: Any) -> int:
     return int(x[0])
+
+
+def rows_for(keys: Any, size: int, groups: int) -> int:
+    """How many rows it takes to fill so many groups."""
+    counts: dict[int, int] = {}
+    for row, key in enumerate(keys.tolist()):
+        counts[key] = counts.get(key, 0) + 1
+        if counts[key] == size:
+            counts[key], groups = 0, groups - 1
+        if not groups:
+            return row + 1
+    raise AssertionError
+
+
+def events(ds: ps.Dataset, block_rows: int) -> list[str]:
+    """What comes, in order: batches, and the elements that failed."""
+    got, it = [], iter(ds.with_options(ps.Options(block_rows=block_rows)))
+    while True:
+        try:
+            got.append(str(next(it).tolist()))
+        except ps.errors.ElementError as error:
+            got.append(f"element {error.number}")
+        except StopIteration:
+            return got
 
 
 class TestGroupByWindow(OpContract):
@@ -110,6 +138,45 @@ class TestGroupByWindow(OpContract):
         source = ps.Dataset.range(100).map(lambda x: read.append(int(x)) or x)
         next(iter(source.group_by_window(lambda _: 0, batched, 4)))
         assert read == [0, 1, 2, 3]
+
+    @pytest.mark.parametrize("rows", [1, 3, 16, 64])
+    @pytest.mark.parametrize("groups", [1, 2, 3, 5, 9])
+    @pytest.mark.parametrize(("reduce", "each"), [(batched, 1), (as_it_is, 4)])
+    @pytest.mark.parametrize("keys", [np.arange(100) % 3, np.arange(100) // 7 % 5])
+    def test_given_several_groups_below_then_no_more_is_read_than_they_need(
+        self, rows: int, groups: int, reduce: Any, each: int, keys: Any
+    ) -> None:
+        read: list[int] = []
+        source = ps.Dataset.range(100).map(lambda x: read.append(int(x)) or x)
+        ds = source.group_by_window(lambda x: keys[int(x)], reduce, 4).take(groups * each)
+        list(ds.with_options(ps.Options(block_rows=rows)))
+        assert len(read) == rows_for(keys, size=4, groups=groups)
+
+    def test_given_many_groups_below_then_their_rows_are_read_together(self) -> None:
+        ds = ps.Dataset.range(512).group_by_window(lambda x: x % 4, lambda _, group: group.batch(8), 8)
+        with ds.with_options(ps.Options(block_rows=16)).iterate() as it:
+            assert len(list(it)) == 64
+            assert it._run.meters["range"].blocks < 64
+
+    @pytest.mark.parametrize("rows", [1, 4, 64])
+    def test_given_keys_that_fail_among_full_groups_then_they_come_in_their_place(self, rows: int) -> None:
+        def key(x: Any) -> Any:
+            if x in (5, 6, 11, 15):
+                raise RuntimeError("no key")
+            return x % 2
+
+        ds = ps.Dataset.range(17).group_by_window(key, batched, 3)
+        assert events(ds, block_rows=rows) == [
+            "[0, 2, 4]",
+            "element 5",
+            "element 6",
+            "[1, 3, 7]",
+            "element 11",
+            "[8, 10, 12]",
+            "element 15",
+            "[14, 16]",
+            "[9, 13]",
+        ]
 
     def test_given_groups_larger_than_the_budget_then_they_are_held_to_it(self) -> None:
         ds = ps.Dataset.range(400).map(image)

@@ -18,6 +18,7 @@ import pytest
 import penstock as ps
 from contract.op_contract import OpContract, drain, same
 from contract.streams import events
+from penstock.io.formats.json_values import JsonShape
 from penstock.sources import JsonLinesDataset
 
 FOLDER = Path(tempfile.mkdtemp(prefix="penstock-json-"))
@@ -126,6 +127,44 @@ def test_given_a_fault_far_into_a_file_then_its_place_is_told() -> None:
         list(ds)
     assert caught.value.offset == sum(len(line) + 1 for line in lines)
     assert caught.value.number == len(lines)
+
+
+ODD: dict[str, list[Any]] = {
+    "id": [1.5, "7", 1 << 40, None, [1], True],
+    "v": [[1], 2, [1, "2"], [True, 1], [[1, 2]], [1, 2, 3], [0.5, 2]],
+    "name": [3, ["a"], None, "\ud800"],
+    "in": [{"deep": 1}, {}, 0, {"deep": [True]}],
+}
+
+
+@pytest.mark.parametrize("often", [2, 5, 40])
+def test_given_lines_of_wrong_types_then_each_is_what_it_is_alone(often: int) -> None:
+    # given: lines of which one in so many has another value in some field, or is no JSON
+    drawn = random.Random(often)
+    lines = dumped(ROWS * 3)
+    for i in range(len(lines)):
+        if not drawn.randrange(often):
+            name = drawn.choice([*ODD, ""])
+            row = json.loads(lines[i])
+            lines[i] = json.dumps({**row, name: drawn.choice(ODD[name])}) if name else "{"
+    # when: they are read together, and each from a file of its own
+    got = events(JsonLinesDataset(file("together", *lines), spec=SPEC), limit=200)
+    alone = [events(JsonLinesDataset(file("alone", line), spec=SPEC)) for line in lines]
+    # then: it is the same
+    assert [[one] for one in got] == alone
+    assert "failed" in got
+
+
+def test_given_some_lines_of_wrong_types_then_only_they_are_looked_at_one_by_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looked: list[Any] = []
+    plain = JsonShape.row
+    monkeypatch.setattr(JsonShape, "row", lambda shape, leaves: looked.append(leaves) or plain(shape, leaves))
+    rows = [{**row, "id": "one"} if i % 10 == 3 else row for i, row in enumerate(ROWS)]
+    ds = JsonLinesDataset(file("some", *dumped(rows), "{"), spec=SPEC).ignore_errors()
+    assert sum(1 for _ in ds) == 45
+    assert len(looked) == 5
 
 
 def test_given_several_files_then_the_first_line_decides_for_all() -> None:

@@ -122,6 +122,22 @@ class TestWindow(OpContract):
             next(it)
         assert [x.tolist() for x in it] == [[2, 4], [5]]
 
+    @pytest.mark.parametrize(("shift", "needed"), [(1, 12), (3, 26), (5, 40), (9, 68)])
+    def test_given_several_windows_below_then_no_more_is_read_than_they_need(
+        self, shift: int, needed: int
+    ) -> None:
+        read: list[int] = []
+        source = ps.Dataset.range(100).map(lambda x: read.append(int(x)) or x)
+        ds = source.window(5, shift=shift).take(8).with_options(ps.Options(block_rows=64))
+        assert len(list(ds)) == 8
+        assert read == list(range(needed))
+
+    def test_given_many_windows_below_then_their_rows_are_read_together(self) -> None:
+        ds = ps.Dataset.range(512).window(5, shift=1).with_options(ps.Options(block_rows=16))
+        with ds.iterate() as it:
+            assert sum(1 for _ in it) == 512
+            assert it._run.meters["range"].blocks < 64
+
     def test_given_windows_larger_than_the_budget_then_they_are_held_to_it(self) -> None:
         ds = ps.Dataset.range(310).map(large).window(300, 10, drop_remainder=True)
         with ds.flat_map(lambda window: window.map(first)).iterate(memory="16MiB") as it:

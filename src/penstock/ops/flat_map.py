@@ -13,8 +13,9 @@ from penstock.functions.nested import DatasetFunction
 from penstock.graph import checks
 from penstock.graph.op import UNKNOWN, Op
 from penstock.graph.running import Context, Input, Running
-from penstock.graph.track import State
+from penstock.graph.track import State, advanced
 from penstock.ops.parts.assembly import joined
+from penstock.ops.parts.measured import Measured
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -46,24 +47,31 @@ class RunningFlatMap(Running):
     def __init__(self, op: FlatMap, context: Context) -> None:
         self._context = context
         self._upstream = context.input()
+        self._measured = Measured(self._upstream, context)
         self._function = DatasetFunction(op.function, op, context, "map_func")
         self._current: Input | None = None
         self._error: ElementError | None = None
         self._seen = 0
+        self._block: Block | None = None
+        """Elements of the input, some of which have not been opened."""
         self._before: State = {}
-        """Where the input stood before the element of the dataset at hand."""
+        """Where the input stood before these."""
+        self._used = 0
+        """How many have been opened since."""
+        self._given = self._most_given = 0  # rows of the dataset at hand, and the most of one before it
 
     def state(self) -> Any:
-        if self._current is None:
-            return {"input": self._upstream.state(), "seen": self._seen, "current": None}
-        return {"input": self._before, "seen": self._seen - 1, "current": self._current.state()}
+        if self._current is not None:
+            before = advanced(self._before, self._used - 1)
+            return {"input": before, "seen": self._seen - 1, "current": self._current.state()}
+        here = self._upstream.state() if self._block is None else advanced(self._before, self._used)
+        return {"input": here, "seen": self._seen, "current": None}
 
     def restore(self, state: Any) -> None:
         self._upstream.restore(state["input"])
         self._seen = state["seen"]
         if state["current"] is not None:
-            self._before = state["input"]
-            self._open()
+            self._open(1)
             assert self._current is not None
             self._current.restore(state["current"])
 
@@ -92,26 +100,34 @@ class RunningFlatMap(Running):
 
     def _next(self, rows: int) -> Block | None:
         while True:
-            if self._current is None:
-                self._before = self._upstream.state()
-                if not self._open():
-                    return None
+            if self._current is None and not self._open(rows):
+                return None
             assert self._current is not None
             block = self._current.pull(rows)
             if block is not None:
+                self._given += block.rows
                 return self._function.checked(block)
+            self._most_given = max(self._most_given, self._given)
             self._current.close()
             self._current = None
 
-    def _open(self) -> bool:
-        """Open the dataset of the next element; False if there is none."""
-        # One element at a time: who knows how many rows it gives?
-        block = self._upstream.pull(1)
-        if block is None:
+    def _open(self, rows: int) -> bool:
+        """Open the dataset of the next element; False if there is none. So many rows are wanted."""
+        if self._block is None:
+            self._before = self._upstream.state()
+            # No fewer give so many rows, if none gives more of them than those so far.
+            self._block = self._measured.pull(-(-rows // self._most_given) if self._most_given else 1)
+            self._used = 0
+        if self._block is None:
             return False
+        element = self._block.element(self._used)
         number, self._seen = self._seen, self._seen + 1
-        self._current = self._function.open(block.element(0), number)
+        self._given = 0
+        self._used += 1
+        if self._used == self._block.rows:
+            self._block = None
+        self._current = self._function.open(element, number)
         return True
 
     def close(self) -> None:
-        self._current = None
+        self._block = self._current = None

@@ -122,7 +122,8 @@ class RunningWindow(Running):
         self._forget()
         self._skip()
         first = self._next
-        self._have(first + op.span)
+        more = (rows - 1) * op.step if op.step <= op.span else 0  # rows between windows are not kept
+        self._have(first + op.span, more)
         # Every window that is whole by now is made too, as far as it was asked for.
         while made < rows and self._log.rows >= self._next + op.span:
             self._next += op.step
@@ -139,10 +140,10 @@ class RunningWindow(Running):
             if block is not None:
                 self._next -= block.rows
 
-    def _have(self, row: int) -> None:
-        """Fill the log up to number `row`, if the input has so many."""
+    def _have(self, row: int, more: int) -> None:
+        """Fill the log up to number `row`, if the input has so many; as many as `more` may come with them."""
         while self._log.rows < row and not self._ended:
-            block = self._pull(row - self._log.rows)
+            block = self._pull(row + more - self._log.rows)
             if block is not None:
                 self._log.append(block)
 

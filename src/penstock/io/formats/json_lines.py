@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -23,6 +24,8 @@ BOM = b"\xef\xbb\xbf"
 """What some editors write at the beginning of UTF-8."""
 LINES = 4096
 """The most lines that are parsed at a time."""
+Cut = Callable[[int, int], list[Column]]
+"""The columns of the rows from one number up to another."""
 
 
 class JsonLinesReader(PiecewiseReader):
@@ -59,31 +62,46 @@ class JsonLinesReader(PiecewiseReader):
 
     def _found(self, rows: list[tuple[list[Any] | ValueError, int, int]]) -> list[Block | DataError]:
         """The elements in blocks, with an error for each line at fault in its place."""
-        good = [leaves for leaves, _, _ in rows if not isinstance(leaves, ValueError)]
-        columns = self._shape.columns(good) if good and len(good) == len(rows) else None
-        if columns is not None:
-            return self._block(columns, [start for _, start, _ in rows])
+        good = {i: leaves for i, (leaves, _, _) in enumerate(rows) if not isinstance(leaves, ValueError)}
+        errors = {i: leaves for i, (leaves, _, _) in enumerate(rows) if isinstance(leaves, ValueError)}
+        cut = self._at_once(good, errors) or self._one_by_one(good, errors)
         found: list[Block | DataError] = []
-        made: list[list[Any]] = []
-        starts: list[int] = []
-        for leaves, start, line in rows:
-            try:
-                if isinstance(leaves, ValueError):
-                    raise leaves
-                made.append(self._shape.row(leaves))
-                starts.append(start)
-            except ValueError as error:
-                found += self._block([column_of(one) for one in zip(*made, strict=True)], starts)
-                made, starts = [], []
-                found.append(self.wrong(f"{error}.", self.base + start, line))
-        return [*found, *self._block([column_of(one) for one in zip(*made, strict=True)], starts)]
+        made = first = 0
+        for i in [*sorted(errors), len(rows)]:
+            if i > first:
+                starts = [start for _, start, _ in rows[first:i]]
+                found.append(self._block(cut(made, made + i - first), starts))
+                made += i - first
+            if i < len(rows):
+                _, start, line = rows[i]
+                found.append(self.wrong(f"{errors[i]}.", self.base + start, line))
+            first = i + 1
+        return found
 
-    def _block(self, columns: list[Column], starts: list[int]) -> list[Block | DataError]:
-        if not starts:
-            return []
+    def _at_once(self, good: dict[int, list[Any]], errors: dict[int, ValueError]) -> Cut | None:
+        """Make all these rows together, but for those that cannot be; None where that does not do."""
+        columns = self._shape.columns(list(good.values()))
+        if columns is None:
+            wrong = self._shape.errors(good)
+            errors |= wrong
+            columns = self._shape.columns([good[i] for i in good if i not in wrong]) if wrong else None
+        if columns is None:
+            return None
+        return lambda start, stop: [column.slice(start, stop) for column in columns]
+
+    def _one_by_one(self, good: dict[int, list[Any]], errors: dict[int, ValueError]) -> Cut:
+        made = []
+        for i, leaves in good.items():
+            try:
+                made.append(self._shape.row(leaves))
+            except ValueError as error:
+                errors[i] = error.with_traceback(None)
+        return lambda start, stop: [column_of(leaves) for leaves in zip(*made[start:stop], strict=True)]
+
+    def _block(self, columns: list[Column], starts: list[int]) -> Block:
         assert self._shape.structure is not None
         origin = Listed([self.path], None, np.array(starts) + self.base, self.unpacked)
-        return [Block(self._shape.structure, columns, len(starts), origin=origin)]
+        return Block(self._shape.structure, columns, len(starts), origin=origin)
 
 
 def _value(line: bytes) -> Any:

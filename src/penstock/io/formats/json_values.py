@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from operator import itemgetter
 from typing import Any
@@ -64,8 +64,22 @@ class JsonShape:
         _flatten(value, self._shape, found)
         return found
 
+    def errors(self, rows: Mapping[int, list[Any]]) -> dict[int, ValueError]:
+        """Why rows cannot be made, by number: those with a leaf of another type than its spec."""
+        found: dict[int, ValueError] = {}
+        specs = () if self._spec is None else self._spec.leaves
+        for i, leaves in rows.items():
+            if not all(map(_is_plain, leaves, specs)):
+                try:
+                    self.row(leaves)
+                except ValueError as error:
+                    found[i] = error.with_traceback(None)
+        return found
+
     def columns(self, rows: Sequence[list[Any]]) -> list[Column] | None:
         """The columns of these leaves, made all at once; None where that cannot be done."""
+        if not rows:
+            return None
         out = []
         for i, values in enumerate(zip(*rows, strict=True)):
             column = _column(values, None if self._spec is None else self._spec.leaves[i])
@@ -136,6 +150,17 @@ def _column(values: tuple[Any, ...], wanted: TensorSpec | None) -> Column | None
         return None
 
 
+def _is_plain(value: Any, wanted: TensorSpec) -> bool:
+    """Whether a value is of a type that becomes its leaf, as far as is seen at a glance."""
+    types = SOURCES.get(wanted.dtype.kind)
+    if wanted.shape == ():
+        return type(value) in types if types else wanted.dtype == OBJECT or type(value) is str
+    if wanted.shape is None or len(wanted.shape) > 1 or not types:
+        return True
+    size = wanted.shape[0]
+    return type(value) is list and size in (None, len(value)) and types.issuperset(map(type, value))
+
+
 def _fits(wanted: TensorSpec, shape: tuple[int, ...]) -> bool:
     return wanted.covers(TensorSpec(shape, wanted.dtype))
 
@@ -154,7 +179,6 @@ def _converted(value: Any, wanted: TensorSpec, path: str) -> Any:
     """The value of a leaf as its spec says, if nothing is lost by it."""
     if wanted.dtype == OBJECT:
         return as_leaf(value)
-    expected = f"expected {dtype_name(wanted.dtype)} of shape {wanted.shape} at element{path}"
     try:
         given = np.asarray(value)
         if given.size and given.dtype.kind not in KINDS.get(wanted.dtype.kind, ""):
@@ -172,7 +196,10 @@ def _converted(value: Any, wanted: TensorSpec, path: str) -> Any:
         if isinstance(error, LeafError):
             raise
         why = f" ({error})" if type(error) is ValueError else ""
-        raise ValueError(f"{expected}, got {short(value)}{why}") from None
+        raise ValueError(
+            f"expected {dtype_name(wanted.dtype)} of shape {wanted.shape} at element{path}, "
+            f"got {short(value)}{why}"
+        ) from None
     return made
 
 

@@ -124,7 +124,7 @@ class SqlReader(Reader):
                 self._query.check(batch)
             if self._table is None:
                 self._table = Table(batch.schema, self._asked.fill_nulls)
-            return self._table.rows(batch)
+            return self._table.rows(batch, [] if self._query is None else self._query.wrong())
 
     @contextlib.contextmanager
     def _in_columns(self) -> Iterator[None]:

@@ -33,6 +33,10 @@ class Query(ABC):
     def check(self, batch: Any) -> None:  # noqa: B027
         """`ColumnTypeError` where a batch has not the values that the database has."""
 
+    def wrong(self) -> list[tuple[int, str]]:
+        """The rows of the last batch that are known to be no elements, and what they have."""
+        return []
+
     @abstractmethod
     def cancel(self) -> None:
         """Have the server stop; may be called from any thread, also while another one waits in `next`."""

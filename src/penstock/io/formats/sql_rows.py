@@ -46,22 +46,22 @@ class Table:
         except ColumnTypeError as error:
             raise ColumnTypeError(f"{error}, or put it there in the query, with COALESCE") from None
 
-    def rows(self, batch: Any) -> Rows:
-        """The rows of one batch."""
+    def rows(self, batch: Any, wrong: list[tuple[int, str]]) -> Rows:
+        """The rows of one batch, of which some are known to be wrong, and why."""
         for at in self._numbers:
             column = batch.column(at).storage.cast(pa.float64())
             batch = batch.set_column(at, batch.schema.field(at).name, column)
-        return Rows(self, batch)
+        return Rows(self, batch, wrong)
 
 
 class Rows:
     """One batch on its way to blocks."""
 
-    def __init__(self, table: Table, batch: Any) -> None:
+    def __init__(self, table: Table, batch: Any, wrong: list[tuple[int, str]]) -> None:
         self._table = table
         self._batch = batch
         self._at = 0
-        self._bad: list[tuple[int, str]] = []
+        self._bad = sorted(wrong)
         """A heap of rows that are known to be no elements, and what they have."""
 
     def next(self) -> Block | str | None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from heapq import nsmallest
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from penstock.blocks.block import Block
 from penstock.errors import ArgumentError, DataError, ElementError
@@ -50,6 +50,29 @@ class Group:
         self.size = size
         self.count = 0
 
+    @property
+    def left(self) -> int:
+        """So many rows more make it full."""
+        return self.size - self.count
+
+    def keep(self, block: Block, places: list[int]) -> None:
+        """Keep these rows of a block, which have been counted."""
+        first, last = places[0], places[-1]
+        together = last - first == len(places) - 1
+        self.kept.log.append(block.slice(first, last + 1) if together else block.take(np.array(places)))
+
+
+class Unsorted:
+    """A block whose rows go to their groups one by one, `places` those that a group has not got yet."""
+
+    __slots__ = ("block", "elements", "first", "places")
+
+    def __init__(self, block: Block, first: int) -> None:
+        self.block = block
+        self.first = first  # the element of the input that its first row is
+        self.elements = enumerate(block.elements())
+        self.places: dict[int, list[int]] = {}
+
 
 class RunningGroups(Running):
     """Keeps rows by key until a group is full, then gives the rows of the dataset made of it."""
@@ -66,12 +89,14 @@ class RunningGroups(Running):
         self._groups: dict[int, Group] = {}
         self._sizes: dict[int, int] = {}
         self._holds = Holds()
-        self._rest: Block | None = None
+        self._rest: Unsorted | None = None
         self._full: int | None = None
         self._current: Input | None = None
         self._error: ElementError | None = None
         self._least = grouping.least
         self._seen = self._opened = 0
+        self._given = 0  # elements of the dataset that is being read
+        self._most_given = 0  # of one dataset that has been read
         self._ended = False
         self._flushed: int | None = None  # the last key whose group was not full, after the end
 
@@ -85,7 +110,9 @@ class RunningGroups(Running):
             if self._current is not None:
                 block = self._current.pull(rows)
                 if block is not None:
+                    self._given += block.rows
                     return self._reduce.checked(block)
+                self._most_given = max(self._most_given, self._given)
                 self._current.close()
                 self._current = None
             elif self._full is not None:
@@ -99,42 +126,58 @@ class RunningGroups(Running):
             else:
                 if self._rest is None:
                     self._context.track.take(self.state)
-                self._gather()
+                self._gather(rows)
 
-    def _gather(self) -> None:
-        """Sort some rows of the input into their groups, until one is full."""
-        block, self._rest = self._rest, None
-        if block is None:
-            block = self._upstream.pull(self._least)
-        if block is None:
+    def _gather(self, wanted: int) -> None:
+        """Sort some rows of the input into their groups, until one is full; `wanted` elements are to come."""
+        if self._rest is None and not self._read(self._needed(wanted)):
             self._ended = True
-            return
-        self._sort(block)
+        else:
+            self._sort()
 
-    def _sort(self, block: Block) -> None:
-        used, first = 0, self._trail.element - block.rows
-        places: dict[int, list[int]] = {}
-        for element in block.elements():
+    def _read(self, rows: int) -> bool:
+        """Have up to so many rows of the input at hand; False if there are none."""
+        block = self._upstream.pull(rows)
+        if block is not None:
+            self._rest = Unsorted(block, self._trail.element - block.rows)
+        return block is not None
+
+    def _needed(self, wanted: int) -> int:
+        """No fewer rows make so many elements, if no group gives more of them than those so far."""
+        groups = -(-wanted // self._most_given) if self._most_given else 1
+        if groups == 1:
+            return self._least
+        least = self._grouping.least
+        near = nsmallest(groups, (left for group in self._groups.values() if (left := group.left) < least))
+        return sum(near) + (groups - len(near)) * least
+
+    def _sort(self) -> None:
+        """Go on with the rows at hand, up to one that fills its group, or fails."""
+        rest, key_of = self._rest, self._key
+        assert rest is not None
+        for at, element in rest.elements:
             number, self._seen = self._seen, self._seen + 1
-            used += 1
             try:
-                key = whole(self._key(element, number), "a key", self._key, number)
-                group = self._group(key, number)
+                key = whole(key_of(element, number), "a key", key_of, number)
+                group = self._groups.get(key) or self._new_group(key, number)
             except ElementError as error:
                 self._error = self._explained(error)
                 break
-            places.setdefault(key, []).append(used - 1)
+            rest.places.setdefault(key, []).append(at)
             if not group.count:
-                group.first = first + used - 1
+                group.first = rest.first + at
             group.count += 1
-            self._least = min(self._least, group.size - group.count)
-            if group.count == group.size:
+            left = group.size - group.count
+            if left < self._least:
+                self._least = left
+            if not left:
+                group.keep(rest.block, rest.places.pop(key))
                 self._full = key
                 break
-        for key, at in places.items():
-            self._groups[key].kept.log.append(_rows(block, np.array(at, np.int64)))
-        if used < block.rows:
-            self._rest = block.slice(used, block.rows)
+        if at == rest.block.rows - 1:
+            for key, places in rest.places.items():
+                self._groups[key].keep(rest.block, places)
+            self._rest = None
 
     def _oldest(self) -> int:
         return min((group.first for group in self._groups.values()), default=self._trail.element)
@@ -157,7 +200,7 @@ class RunningGroups(Running):
         self._seen = mark.about["seen"]
         for key, count in mark.about["counts"]:
             # Its first rows are not there: it will be full, and gone, before all have been read again.
-            self._group(key, self._seen).count = count
+            self._new_group(key, self._seen).count = count
         self._least = self._fewest()
         while (left := state["until"] - self._trail.element) or self._rest is not None:
             self._read_again(left)
@@ -167,18 +210,17 @@ class RunningGroups(Running):
 
     def _read_again(self, left: int) -> None:
         """Sort rows into groups as before, without what came of the full ones."""
-        block, self._rest = self._rest, None
         try:
-            block = block or self._upstream.pull(min(left, self._least))
+            there = self._rest is not None or self._read(left)
         except ElementError as error:
             let_go(error)
             return
-        if block is None:
+        if not there:
             raise ArgumentError(
                 f"{self._context.where}: expected the input to be as it was when the state was taken, but it "
                 f"has fewer elements. Begin anew: ds.iterate()."
             )
-        self._sort(block)
+        self._sort()
         if self._error is not None:
             let_go(self._error)
             self._error = None
@@ -188,8 +230,7 @@ class RunningGroups(Running):
 
     def _fewest(self) -> int:
         """No group is full with fewer rows more."""
-        sizes = [group.size - group.count for group in self._groups.values()]
-        return min(*sizes, self._grouping.least) if sizes else self._grouping.least
+        return min([self._grouping.least, *(group.left for group in self._groups.values())])
 
     def _explained(self, error: ElementError) -> ElementError:
         cause = error.__cause__
@@ -200,16 +241,14 @@ class RunningGroups(Running):
             f"{self._context.where}: element {error.number}: {cause}", op=label, number=error.number
         )
 
-    def _group(self, key: int, number: int) -> Group:
-        group = self._groups.get(key)
-        if group is None:
-            if key not in self._sizes:
-                said = self._size.call((np.int64(key),), number)
-                self._sizes[key] = whole(said, "a window size", self._size, number, least=1)
-            context = self._context
-            log = RowLog(context.account, context.scratch, context.empty, context.note)
-            kept = Kept(log, f"{context.label} at {self._op.site}")
-            group = self._groups[key] = Group(kept, self._sizes[key])
+    def _new_group(self, key: int, number: int) -> Group:
+        if key not in self._sizes:
+            said = self._size.call((np.int64(key),), number)
+            self._sizes[key] = whole(said, "a window size", self._size, number, least=1)
+        context = self._context
+        log = RowLog(context.account, context.scratch, context.empty, context.note)
+        kept = Kept(log, f"{context.label} at {self._op.site}")
+        group = self._groups[key] = Group(kept, self._sizes[key])
         return group
 
     def _flush(self, key: int) -> None:
@@ -217,6 +256,7 @@ class RunningGroups(Running):
         group = self._groups.pop(key)
         self._least = self._fewest()
         number, self._opened = self._opened, self._opened + 1
+        self._given = 0
         rows = KeptRows(
             hold=self._holds.new(group.kept, group.kept),
             first=0,
@@ -234,9 +274,3 @@ class RunningGroups(Running):
         for _, kept in self._holds.alive.values():
             kept.close()
         self._groups = {}
-
-
-def _rows(block: Block, at: NDArray[np.int64]) -> Block:
-    if at[-1] - at[0] == len(at) - 1:
-        return block.slice(int(at[0]), int(at[-1]) + 1)
-    return block.take(at)

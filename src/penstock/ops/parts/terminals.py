@@ -7,7 +7,7 @@ from typing import Any
 
 from penstock.blocks.spec import Spec, TensorSpec, spec_of
 from penstock.blocks.structure import structure_of
-from penstock.errors import CardinalityError, ElementError
+from penstock.errors import ArgumentTypeError, CardinalityError, ElementError
 from penstock.graph.op import INFINITE, UNKNOWN, Op
 
 _NOTHING = object()
@@ -24,17 +24,33 @@ def chain(op: Op) -> str:
     return f"{op.name}({', '.join(map(chain, op.inputs))})"
 
 
+_LOADER = " A DataLoader of torch takes ds.as_torch(), with batch_size=None."
+
+
+def no_rows_by_number(op: Op) -> ArgumentTypeError:
+    """What to tell torch's DataLoader, which takes everything for a list of rows that it does not know."""
+    return ArgumentTypeError(
+        op.fail(
+            "expected to be gone through from its beginning, got asked for rows by their numbers, as "
+            "DataLoader(ds) does. Write DataLoader(ds.batch(n).as_torch(), batch_size=None), or go without "
+            "a DataLoader: `for batch in ds.batch(n).as_torch()`."
+        )
+    )
+
+
 def length(op: Op) -> int:
     """The number of elements, for `len()`."""
     if op.cardinality == INFINITE:
         raise TypeError(
-            op.fail("expected a dataset that ends, to tell its length: take(n) or repeat(n) ends one.")
+            op.fail(
+                f"expected a dataset that ends, to tell its length: take(n) or repeat(n) ends one.{_LOADER}"
+            )
         )
     if op.cardinality == UNKNOWN:
         raise TypeError(
             op.fail(
                 "the length of this dataset is not known before it is read. Say it with "
-                "ds.apply(ps.assert_cardinality(n)), or count: ds.reduce(0, lambda n, _: n + 1)."
+                f"ds.apply(ps.assert_cardinality(n)), or count: ds.reduce(0, lambda n, _: n + 1).{_LOADER}"
             )
         )
     return op.cardinality
