@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from benchmarks import charts, flat, machine, measure, memory, report, resume, speed, tuned
+from benchmarks import charts, flat, machine, measure, memory, report, resume, speed, tuned, words
 from benchmarks.declare import MODULES, Peer, Work
 from benchmarks.measure import Seen
 from benchmarks.memory.pipeline import Pipeline
@@ -24,6 +24,9 @@ def main() -> int:
     results = report.Results(machine.describe())
     for work in (each for each in speed.WORKS if wanted(options.only, "speed", each.name)):
         results.speed[work] = run_speed(work, options.quick)
+    if wanted(options.only, "speed", "words"):
+        progress("words")
+        results.words = words.measured()
     for pipeline in memory.PIPELINES:
         if wanted(options.only, "memory", pipeline.name):
             results.memory[pipeline] = run_memory(pipeline, options.quick)
@@ -61,7 +64,7 @@ def compile_kernels() -> None:
 
 def arguments() -> argparse.Namespace:
     """Read the command line."""
-    names = [*(work.name for work in speed.WORKS), *(each.name for each in memory.PIPELINES)]
+    names = [*(work.name for work in speed.WORKS), "words", *(each.name for each in memory.PIPELINES)]
     names += [each.name for each in tuned.WORKS] + [f"resume_{name}" for name in resume.WORKS]
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument(

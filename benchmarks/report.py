@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from benchmarks import resume, tables
+from benchmarks import resume, tables, words
 from benchmarks.declare import Peer, Work
 from benchmarks.measure import Point, Rate, Seen
 from benchmarks.memory.pipeline import Pipeline
@@ -19,6 +19,12 @@ SPEED = """
 How many times as fast as tf.data, in the same run; more than 1 is faster. *Fastest tf.data* is the
 fastest of all its forms listed below; *best* is the form of its performance guide, *naive* the one
 of its tutorials.
+"""
+
+WORDS = """
+## Word for word
+
+Pipelines as a tutorial of tf.data writes them, and the same words of Penstock: none was made quick by hand.
 """
 
 MEMORY = """
@@ -57,6 +63,7 @@ class Results:
 
     machine: list[str]
     speed: dict[Work, dict[Peer, Seen]] = field(default_factory=dict)
+    words: list[list[str]] = field(default_factory=list)
     memory: dict[Pipeline, tuple[Seen, Seen, Seen | None]] = field(default_factory=dict)
     tuned: dict[Tuned, dict[str, Rate]] = field(default_factory=dict)
     resume: dict[str, list[list[str]]] = field(default_factory=dict)
@@ -103,6 +110,8 @@ def write(results: Results) -> str:
         lines += [SPEED, *tables.goals(results.speed)]
         for work, peers in results.speed.items():
             lines += speed_section(work, peers)
+    if results.words:
+        lines += [WORDS, *tables.table(words.HEAD, results.words)]
     if results.memory:
         lines += [MEMORY, *tables.memory(results.memory)]
     if results.tuned:

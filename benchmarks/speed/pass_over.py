@@ -32,6 +32,8 @@ def run(work: Work, peer: Peer, parent: Conversation) -> None:
     if first < LONG_PASS:
         end = time.perf_counter() + TIMED_SECONDS
         for _ in range(TIMED_PASSES):
+            if hasattr(stream, "settle"):
+                stream.settle()
             parent.say("pass", seconds=_timed(work, stream), first=False)
             if time.perf_counter() > end:
                 break

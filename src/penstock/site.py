@@ -35,18 +35,19 @@ def line_of(function: Any) -> str:
 
 
 def failing_line(traceback: TracebackType | None) -> str:
-    """The last line of the user's code in a traceback, as `file.py:8 in parse`."""
-    found = ""
+    """The last line of the user's code in a traceback, as `file.py:8 in parse`; else that of a library."""
+    found = library = ""
     while traceback is not None:
         frame = traceback.tb_frame
         if not is_inside(frame):
             code = frame.f_code
-            found = f"{_short(code.co_filename)}:{traceback.tb_lineno} in {code.co_name}"
+            line = f"{_short(code.co_filename)}:{traceback.tb_lineno} in {code.co_name}"
             if "site-packages" in code.co_filename or f"lib{os.sep}python" in code.co_filename:
-                traceback = traceback.tb_next
-                continue
+                library = line
+            else:
+                found = line
         traceback = traceback.tb_next
-    return found
+    return found or library
 
 
 def _short(path: str) -> str:

@@ -66,6 +66,15 @@ def test_given_an_archive_that_is_cut_off_then_it_says_where(tmp_path: Path) -> 
     assert (found.damage[0].offset, "cut off within 'd/000.json'" in found.damage[0].what) == (2051, True)
 
 
+def test_given_two_archives_in_one_file_then_the_second_is_told_as_damage(tmp_path: Path) -> None:
+    path = tmp_path / "a.tar"
+    write_tar(path)
+    one = path.read_bytes()
+    path.write_bytes(one + one)
+    found = look_one(path)
+    assert (found.status, found.damage[0].offset, found.details["members"]) == (1, len(one), 11)
+
+
 def test_given_a_folder_of_pictures_then_classes_and_sizes_are_told(tmp_path: Path) -> None:
     for name, data in {"cat/1.jpg": JPEG, "cat/2.png": png(5, 7), "dog/1.jpg": JPEG[:300]}.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)

@@ -137,6 +137,7 @@ def test_given_many_threads_that_wait_for_one_another_then_worker_processes_go_o
     got, report = run(busy, 120, monkeypatch)
     assert got == list(range(120))
     assert "called in worker processes: in threads its calls wait for one another" in report
+    assert "called in threads" not in report
 
 
 def test_when_a_run_ends_before_it_is_known_then_the_next_one_watches_as_well(

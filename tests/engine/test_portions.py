@@ -1,7 +1,7 @@
 """How many rows are taken in at once."""
 
 from penstock.engine.demand import PATIENCE
-from penstock.engine.portions import LARGE, LEAST, WAY, Portions
+from penstock.engine.portions import LARGE, LEAST, PARTS, WAY, Portions
 
 
 def portions(*, asked: int, cores: int = 2, length: int = -1) -> Portions:
@@ -23,8 +23,11 @@ def test_one_row_is_taken_in_however_slow_it_is() -> None:
     assert portions(asked=64).elsewhere(1e9) == 1
 
 
-def test_workers_get_the_first_rows_in_parts_for_all_of_them_twice() -> None:
-    assert portions(asked=64, cores=4).elsewhere(LEAST) == 64 // (2 * 4)
+def test_workers_get_the_first_rows_in_more_parts_than_there_are_of_them() -> None:
+    first = portions(asked=60, cores=4)
+    assert first.elsewhere(LEAST) == 60 / (PARTS * 4) < 60 / 4
+    first.begun = 30
+    assert first.elsewhere(LEAST) == 30 / (PARTS * 4)
 
 
 def test_parts_for_workers_do_not_become_smaller_than_is_worth_the_way() -> None:
@@ -46,11 +49,11 @@ def test_larger_blocks_for_workers_have_as_many_times_the_rows() -> None:
 
 def test_the_last_rows_of_all_are_in_parts_again() -> None:
     last = portions(asked=32, cores=2, length=1000)
-    last.begun = 1000 - 8
-    assert last.elsewhere(LEAST) == 2
+    last.begun = 1000 - 10
+    assert last.elsewhere(LEAST) == 10 / (PARTS * 2)
 
 
 def test_however_much_is_asked_for_the_last_rows_of_all_are_in_parts() -> None:
     last = portions(asked=512, cores=2, length=300)
-    last.begun = 300 - 8
-    assert last.elsewhere(LEAST) == 2
+    last.begun = 300 - 10
+    assert last.elsewhere(LEAST) == 10 / (PARTS * 2)

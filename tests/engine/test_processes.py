@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import socket
@@ -21,6 +22,7 @@ import penstock as ps
 from contract.op_contract import OpContract, drain, same
 from engine.leftovers import children, descriptors, gone
 from penstock.engine import roster
+from penstock.engine.portions import PARTS
 from penstock.engine.processes import serving as serving_module
 from penstock.engine.processes.serving import serving
 from penstock.engine.processes.wire import Hangup
@@ -354,10 +356,8 @@ def test_given_a_server_that_lingers_then_the_next_run_uses_it(monkeypatch: pyte
 
 def end_the_server() -> None:
     serving.at_exit()
-    timer = serving._timer
-    assert timer is not None
-    timer.cancel()
-    timer.join()
+    assert serving._lingering.thread is not None
+    serving._lingering.leave()
 
 
 @pytest.mark.usefixtures("no_server")
@@ -413,7 +413,7 @@ def test_then_the_first_rows_and_the_last_are_shared_out_evenly(
     least = 3  # of rows that take 1 ms or more
     for place, size in sizes.items():
         left = (asked if place < asked else rows) - place
-        assert size <= max(-(-left // 4), least), place
+        assert size <= max(math.ceil(left / (PARTS * 2)), least), place
 
 
 def longer(x: Any) -> Any:

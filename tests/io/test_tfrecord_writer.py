@@ -127,6 +127,22 @@ def test_given_a_full_disk_then_writing_is_a_store_error_that_names_the_file(com
     writer.close()
 
 
+@pytest.mark.parametrize("flush, told", [("writer.flush()", 0), ("pass", 1)])
+def test_given_a_writer_that_nobody_closed_then_an_error_is_told_once(flush: str, told: int) -> None:
+    code = (
+        "import penstock as ps\n"
+        "writer = ps.io.TFRecordWriter('/dev/full')\n"
+        "writer.write(b'one')\n"
+        "try:\n"
+        f"    {flush}\n"
+        "except ps.errors.StoreError:\n"
+        "    print('caught')\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert ran.stdout.count("caught") + told == 1
+    assert ran.stderr.count("StoreError: /dev/full") == told
+
+
 def test_given_a_disk_that_fills_up_then_the_file_ends_with_a_whole_record(file: Path) -> None:
     code = (
         "import json, resource, sys\n"
@@ -185,6 +201,7 @@ def test_given_options_of_zlib_then_they_are_used(file: Path) -> None:
         (lambda: ps.io.TFRecordWriter("x", "gzip"), ValueError, "'gzip'"),
         (lambda: ps.io.TFRecordWriter("x", 3), TypeError, r"options=\) at .*got 3"),  # type: ignore[arg-type]
         (lambda: ps.io.TFRecordWriter(3), TypeError, r"path=\) at .*got 3"),  # type: ignore[arg-type]
+        (lambda: ps.io.TFRecordWriter(""), TypeError, r"path=\) at .*expected a path, got ''"),
         (lambda: ps.io.TFRecordWriter("s3://bucket/x"), ValueError, "a file of this machine"),
     ],
 )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import atexit
 import shutil
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -133,6 +135,31 @@ class TestArrow(OpContract):
                 list(ArrowDataset(tmp_path / name))
         with pytest.raises(ps.errors.StoreError, match=r"missing: No such file"):
             list(ArrowDataset(tmp_path / "missing"))
+
+    @pytest.mark.parametrize("kind", ["file", "stream"])
+    def test_given_a_mapped_file_that_becomes_shorter_then_it_is_an_error_and_not_the_end_of_the_process(
+        self, kind: str, tmp_path: Path
+    ) -> None:
+        table = pa.table({"x": np.arange(1 << 18)})
+        with getattr(ipc, f"new_{kind}")(str(tmp_path / "x"), table.schema) as writer:
+            writer.write_table(table, 1 << 12)
+        code = """
+import os, penstock as ps
+it = iter(ps.ArrowDataset("x"))
+next(it)
+os.truncate("x", 50_000)
+try:
+    list(it)
+except ps.errors.DataError as error:
+    print(error)
+print("and then", len(list(it)))
+"""
+        ran = subprocess.run(
+            [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        assert ran.returncode == 0, ran
+        assert "x at byte 50000: the file has become shorter while it was read" in ran.stdout
+        assert "and then 0" in ran.stdout
 
     @pytest.mark.parametrize("make", [a, b])
     def test_given_a_file_that_is_cut_off_then_it_is_said_and_the_next_one_read(

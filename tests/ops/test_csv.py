@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import zstandard
 
 import penstock as ps
 from contract.op_contract import OpContract, drain, same
@@ -292,6 +293,20 @@ def test_given_a_function_that_fails_on_a_record_then_the_error_has_its_byte() -
             except ps.errors.ElementError as error:
                 errors.append((error.file, error.offset))
     assert errors == [(path, 4), (path, 8)]
+
+
+@pytest.mark.parametrize("header", [False, True])
+@pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress])
+def test_given_a_packed_file_that_is_not_said_to_be_one_then_it_is_one_error(pack: Any, header: bool) -> None:
+    words = np.random.default_rng(1).integers(0, 10**9, 100_000)
+    path = file("packed", pack(b"n\n" + "\n".join(map(str, words)).encode()))
+    ds = CsvDataset([path, file("good", b"n\n1\n")], [[0]], header=header)
+    got = events(ds)
+    assert got[0] == FAILED and got[-1] == (1,) and len(got) == (2 if header else 3)
+    with pytest.raises(
+        ps.errors.DataError, match=r"byte 0: .*a packed file\. Say compression_type='(GZIP|ZSTD)'"
+    ):
+        list(ds)
 
 
 BOM = b"\xef\xbb\xbf"

@@ -29,6 +29,7 @@ NAMES = [
 ]
 """Pictures, in the order in which they come."""
 OTHERS = ["cat/notes.txt", "top.jpg", ".hidden/x.jpg", "dog/jpg"]
+HIDDEN = ["cat/._00.jpg", "cat/.ipynb_checkpoints/00-checkpoint.jpg", "dog/.DS_Store"]
 
 
 def content(name: str) -> bytes:
@@ -38,7 +39,7 @@ def content(name: str) -> bytes:
 def folder() -> Path:
     made = FOLDER / "pictures"
     if not made.exists():
-        for name in [*NAMES, *OTHERS]:
+        for name in [*NAMES, *OTHERS, *HIDDEN]:
             (made / name).parent.mkdir(parents=True, exist_ok=True)
             (made / name).write_bytes(content(name))
         (made / "empty").mkdir()

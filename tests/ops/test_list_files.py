@@ -59,6 +59,13 @@ def test_given_a_pattern_then_its_files_come_sorted(pattern: Any, found: list[st
         list(ds)
 
 
+def test_given_a_pattern_of_a_store_that_matches_nothing_then_no_folder_of_this_machine_is_named() -> None:
+    with pytest.raises(
+        ps.errors.StoreError, match=r"'memory://nothing/\*', found none\. Is the path right\?$"
+    ):
+        list(ps.Dataset.list_files("memory://nothing/*"))
+
+
 def test_given_a_seed_then_the_order_is_its_own_and_another_in_the_next_epoch() -> None:
     def epochs() -> tuple[list[str], list[str]]:
         ds = ps.Dataset.list_files(f"{FOLDER}/many/*", seed=5)

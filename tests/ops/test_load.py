@@ -206,6 +206,30 @@ class TestLoad(OpContract):
         with pytest.raises(ps.errors.StoreError, match=r"expected the manifest.* but it has no 'format'"):
             ps.Dataset.from_tensor_slices({"x": [1]}).write_tfrecord(tmp_path)
 
+    @pytest.mark.parametrize("shuffle, left", [("", 1_200_000), (".shuffle(seed=1)", 1000)])
+    def test_given_a_mapped_file_that_becomes_shorter_then_it_is_an_error_and_not_the_end_of_the_process(
+        self, shuffle: str, left: int, tmp_path: Path
+    ) -> None:
+        ps.Dataset.range(1 << 18).save(tmp_path / "kept")
+        code = f"""
+import os, pathlib, penstock as ps
+(path,) = pathlib.Path("kept").glob("*.blocks")
+ds = ps.Dataset.load("kept"){shuffle}
+list(ds.batch(1 << 12))
+it = iter(ds)
+next(it)
+os.truncate(path, {left})
+try:
+    list(it)
+except (ps.errors.DataError, ps.errors.StoreError) as error:
+    print(error)
+"""
+        ran = subprocess.run(
+            [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        assert ran.returncode == 0, ran
+        assert f"at byte {left}: the file has become shorter while it was read" in ran.stdout
+
     def test_given_a_file_that_has_gone_then_the_error_names_it_and_the_line(self, tmp_path: Path) -> None:
         (gone,) = ps.Dataset.range(3).save(tmp_path).shards
         ds = ps.Dataset.load(tmp_path)

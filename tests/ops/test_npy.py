@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import atexit
+import os
 import shutil
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -127,6 +130,27 @@ class TestNpy(OpContract):
             assert sorted(int(row.sum()) for row in it) == sums.tolist()
             assert it._run.ledger.peak <= 2 << 20
 
+    @pytest.mark.parametrize("shuffle", ["", ".shuffle(seed=1)"])
+    def test_given_a_mapped_file_that_becomes_shorter_then_it_is_an_error_and_not_the_end_of_the_process(
+        self, shuffle: str, tmp_path: Path
+    ) -> None:
+        np.save(tmp_path / "x.npy", np.arange(1 << 18))
+        code = f"""
+import os, penstock as ps
+it = iter(ps.NpyDataset("x.npy"){shuffle})
+next(it)
+os.truncate("x.npy", 1000)
+try:
+    list(it)
+except (ps.errors.DataError, ps.errors.StoreError) as error:
+    print(error)
+"""
+        ran = subprocess.run(
+            [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        assert ran.returncode == 0, ran
+        assert "x.npy at byte 1000: the file has become shorter while it was read" in ran.stdout
+
     def test_given_rows_that_are_written_to_then_the_file_stays_as_it_is(self) -> None:
         for row in NpyDataset(a()):
             row += 1
@@ -165,6 +189,17 @@ class TestNpy(OpContract):
         with pytest.raises(ps.errors.StoreError, match=r"'x' is damaged.*cannot go on after it") as caught:
             list(NpyDataset(bad).shuffle(3))
         assert caught.value.file == str(bad)
+
+    def test_given_a_packed_archive_that_becomes_shorter_then_the_error_names_the_array(
+        self, tmp_path: Path
+    ) -> None:
+        path = tmp_path / "x.npz"
+        np.savez_compressed(path, x=np.random.default_rng(1).random(1 << 18))
+        it = iter(NpyDataset(path))
+        next(it)
+        os.truncate(path, 300_000)
+        with pytest.raises(ps.errors.DataError, match=r"x\.npz.*the array 'x' is cut off"):
+            list(it)
 
     def test_given_arrays_that_do_not_go_together_then_the_error_says_so(self) -> None:
         uneven = npz("uneven", x=np.arange(3), y=np.arange(4), z=np.float32(1))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import atexit
+import bz2
 import gzip
 import io
+import lzma
 import shutil
 import tarfile
 import tempfile
@@ -173,6 +175,40 @@ class TestWeb(OpContract):
             ps.errors.DataError, match=r"text\.tar at byte 0: expected the header of a member"
         ):
             list(WebDataset(file("text.tar", b"just a text " * 100)))
+
+    @pytest.mark.parametrize("packing, word", [(bz2, "bzip2"), (lzma, "xz")])
+    def test_given_an_archive_of_another_packing_then_the_error_names_it(
+        self, packing: Any, word: str
+    ) -> None:
+        path = file("other.tar", packing.compress(archive(members(1))))
+        with pytest.raises(ps.errors.DataError, match=rf"got one packed with {word}\. Use gzip or zstd"):
+            list(WebDataset(path))
+
+    def test_given_more_after_the_mark_of_the_end_then_it_is_not_lost_without_a_word(self) -> None:
+        first, second = archive(members(1)), archive(members(2))
+        joined = file("joined.tar", first + second)
+        assert events(WebDataset([joined, a()]))[:3] == [sample(1), FAILED, sample(0)]
+        with pytest.raises(ps.errors.DataError, match=r"goes on after the mark of its end") as caught:
+            list(WebDataset(joined))
+        assert caught.value.offset == len(first)
+
+        data = bytearray(archive(members(1, 2, 3)))
+        with tarfile.open(fileobj=io.BytesIO(bytes(data))) as tar:
+            third = tar.getmembers()[6].offset
+        data[third : third + 512] = bytes(512)
+        assert events(WebDataset(file("zeros.tar", bytes(data)))) == [sample(1), sample(2), FAILED]
+
+    @pytest.mark.parametrize("size", ["many", "-5", "", "1" * 5000, "1" * 18])
+    def test_given_a_size_that_is_none_then_it_is_damage(self, size: str) -> None:
+        data = archive([("0.a", b"x")], tarfile.PAX_FORMAT)
+        line = f"size={size}\n"
+        length = next(n for n in range(len(line), len(line) + 9) if n == len(f"{n} {line}"))
+        said = f"{length} {line}".encode()
+        info = tarfile.TarInfo("said")
+        info.type, info.size = tarfile.XHDTYPE, len(said)
+        path = file("size.tar", info.tobuf(tarfile.PAX_FORMAT) + said + bytes(-len(said) % 512) + data)
+        with pytest.raises(ps.errors.DataError, match=r"size\.tar at byte \d+.*(size of a member|cut off)"):
+            list(WebDataset(path))
 
     def test_given_a_member_beyond_the_budget_then_the_error_names_the_budget(self) -> None:
         path = file("large.tar", archive([("0.bin", bytes(3 << 20))]))

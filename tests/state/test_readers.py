@@ -164,3 +164,41 @@ def test_given_rows_of_arrays_then_they_come_whole() -> None:
         with ps.reshard(pipeline, states, 3, i) as it:
             got += [element["x"].tolist() for element in it]
     assert sorted(got) == rows[2:].tolist()
+
+
+@pytest.mark.parametrize(
+    ("order", "said"),
+    [
+        ([0, 1, 2], "reader 0 of 3"),
+        ([1, 0, 2, 3], "reader 0 of 4"),
+        ([0, 0, 2, 3], "reader 1 of 4"),
+    ],
+)
+def test_given_states_that_are_not_those_of_all_readers_in_order_then_that_is_said(
+    order: list[int], said: str
+) -> None:
+    states, _ = run_all(before, 4, [3])
+    with pytest.raises(ArgumentError, match=rf"taken for that of {said}.* in their order"):
+        rest_of(before, [states[i] for i in order], 2)
+
+
+@pytest.mark.parametrize("order", [[0], [0, 0], [1, 0], [0, 1, 1]])
+def test_given_readers_of_a_job_that_was_shared_out_anew_then_none_is_left_out_or_taken_twice(
+    order: list[int],
+) -> None:
+    states, _ = run_all(before, 4, [3])
+    again = []
+    for i in range(2):
+        with ps.reshard(before, states, 2, i) as it:
+            events(it, 5)
+            again.append(it.state())
+    with pytest.raises(ArgumentError, match=r"states of all readers, in their order"):
+        ps.reshard(before, [again[i] for i in order], 3, 0)
+
+
+def test_given_states_of_two_kinds_of_jobs_then_they_are_refused() -> None:
+    states, _ = run_all(before, 2, [3])
+    with ps.reshard(before, states, 4, 0) as it:
+        mixed = it.state()
+    with pytest.raises(ArgumentError, match=r"states of all readers, in their order"):
+        ps.reshard(before, [mixed, states[1]], 3, 0)

@@ -316,3 +316,10 @@ def test_given_a_damaged_state_then_it_is_refused_and_the_line_named(wrong: Any)
     state, _ = stopped(ds, 2)
     with pytest.raises(ArgumentError, match=r"iterate\(state=\) at .*test_state\.py:\d+: the state is"):
         ds.iterate(state={**state, **wrong})
+
+
+def test_given_a_scan_whose_state_is_too_large_to_be_saved_then_the_rest_is_the_same() -> None:
+    ds = ps.Dataset.range(40).scan(np.zeros(5000), lambda carried, x: (carried + x, carried[0] + x))
+    for taken in (0, 1, 17, 40):
+        state, rest = stopped(ds, taken)
+        assert rest_of(ds, state) == rest

@@ -262,3 +262,16 @@ def test_when_saved_then_no_descriptor_is_left_open(tmp_path: Path) -> None:
     before = descriptors()
     ps.Dataset.range(10).save(tmp_path / "second")
     assert descriptors() <= before
+
+
+def test_given_a_dataset_of_the_files_that_would_be_removed_then_they_stay(tmp_path: Path) -> None:
+    ps.Dataset.range(10).save(tmp_path / "kept")
+    loaded = ps.Dataset.load(tmp_path / "kept")
+    with pytest.raises(
+        ArgumentError, match=r"save\(directory=\) at .*does not read from, but it reads .*\.blocks"
+    ):
+        loaded.map(lambda x: x * 2).save(tmp_path / "kept", overwrite=True)
+    assert [int(x) for x in ps.Dataset.load(tmp_path / "kept")] == list(range(10))
+    loaded.map(lambda x: x * 2).save(tmp_path / "other")
+    loaded.map(lambda x: x * 3).save(tmp_path / "other", overwrite=True)
+    assert [int(x) for x in ps.Dataset.load(tmp_path / "other")] == list(range(0, 30, 3))

@@ -259,6 +259,7 @@ def test_given_a_generator_then_it_is_read_once(tmp_path: Path) -> None:
         ({"seed": "x"}, "seed="),
         ({"memory": "none"}, "memory="),
         ({"directory": 3}, "expected the path of a folder"),
+        ({"directory": ""}, "expected the path of a folder, got ''"),
         ({"directory": "s3://bucket/data"}, "expected a folder of this machine"),
     ],
 )
@@ -344,3 +345,19 @@ def test_given_no_terminal_then_nothing_is_said(
 def test_when_written_then_its_repr_is_a_sentence(tmp_path: Path) -> None:
     written = rows().write_tfrecord(tmp_path, shards=2)
     assert repr(written).startswith(f"Written('{tmp_path}': 100 elements in 2 shards, ")
+
+
+def test_given_a_dataset_of_the_files_that_would_be_removed_then_they_stay(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    written = rows().write_tfrecord(folder, shards=4)
+    (tmp_path / "link").symlink_to(folder)
+    by_name = ps.TFRecordDataset(written.shards)
+    by_pattern = ps.TFRecordDataset(ps.Dataset.list_files(f"{tmp_path}/link/*.tfrecord"))
+    for ds in (by_name, by_pattern, by_name.concatenate(ps.TFRecordDataset("elsewhere"))):
+        with pytest.raises(ArgumentError, match=r"does not read from, but it reads .*data-0000\d-of-00004"):
+            ds.write_tfrecord(folder, overwrite=True)
+    assert len(parsed(folder)) == N
+
+    (folder / "lines.txt").write_bytes(b"one\ntwo\n")  # not called as shards are
+    ps.TextLineDataset(folder / "lines.txt").write_tfrecord(folder, overwrite=True)
+    assert counts(folder) == [2]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -71,10 +72,11 @@ COPIED = 1e-9
 class Executor:
     """Decides who makes the calls that a function needs row by row, and ends whoever it started."""
 
-    def __init__(self, context: StageContext, function: RowFunction, cores: int) -> None:
+    def __init__(self, context: StageContext, function: RowFunction, cores: int, *, in_order: bool) -> None:
         self._context = context
         self._function = function
         self._cores = cores
+        self._in_order = in_order
         self._workers: Workers | None = None
         self._left: Workers | None = None
         """Those that are done without, to be closed with the others."""
@@ -87,6 +89,7 @@ class Executor:
         """Calls on threads that are watched, whether they wait for one another."""
         self._begun = self._looks = 0
         self._settled = function.executor != "auto"
+        self._noted = ""
         self.alone = False
         """Whether calls on several threads would only wait for one another."""
         if self._asked:
@@ -119,6 +122,11 @@ class Executor:
         return self._workers is not None
 
     @property
+    def guesses(self) -> bool:
+        """Whether workers are at work before it is known what results look like (`engine/guesses.py`)."""
+        return self._workers is not None and self._workers.guesses
+
+    @property
     def row_seconds(self) -> float:
         """How long a call takes in a worker process."""
         return 0.0 if self._workers is None else self._workers.row_seconds or self._function.learned.seconds
@@ -126,6 +134,11 @@ class Executor:
     def unprepared(self, thread: int) -> bool:
         """Whether the thread of that number, which is going to make calls, has no worker yet."""
         return self._workers is not None and thread not in self._prepared
+
+    def begin(self, threads: int) -> None:
+        """Have workers get ready while the threads that are going to use them are started."""
+        if self._workers is not None:
+            self._workers.begin(threads)
 
     def prepare(self, thread: int) -> None:
         """On that thread: have a worker ready for it."""
@@ -272,7 +285,9 @@ class Executor:
         try:
             from penstock.engine.processes.calls import Workers  # importing Penstock is quick
 
-            self._workers = Workers(self._context, self._function)
+            # What it takes is known from an earlier run: without that, one result comes first.
+            guesses = self._in_order and bool(self._function.why and self._function.learned.nbytes)
+            self._workers = Workers(self._context, self._function, guesses=guesses)
         except PenstockError as error:
             if self._asked:
                 raise
@@ -301,7 +316,10 @@ class Executor:
         self._settled = True
         self.alone = False
         if why:
-            self._context.note(f"called in {who}: {why}")
+            with suppress(ValueError):
+                self._context.meter.notes.remove(self._noted)  # what was said before holds no more
+            self._noted = f"called in {who}: {why}"
+            self._context.note(self._noted)
 
     def close(self) -> None:
         """End the workers, and leave the function alone."""

@@ -14,7 +14,7 @@ from typing import Any
 from penstock.engine.cancel import Cancelled
 from penstock.engine.checkpointed import Checkpointed
 from penstock.engine.run import AskedFromInside, Run
-from penstock.errors import ClosedError, ElementError
+from penstock.errors import ClosedError, ElementError, PenstockError
 from penstock.report.report import Report
 
 GO_ON = "To go on without such elements: ds.ignore_errors(), or ds.on_error('skip')."
@@ -50,6 +50,11 @@ class Iterator(Checkpointed, AbstractIterator[Any]):
         # Without the lock: `elements` is an iterator written in C, of which each thread gets the next.
         for element in self._rows:
             return element
+        if not self._run.is_ours:
+            raise PenstockError(
+                "An iteration was asked for an element in a process that was forked while it ran: its "
+                "threads, workers and files are those of the other. Start another one there: ds.iterate()."
+            )
         with self._turn:
             for element in self._rows:  # another thread has got a block meanwhile
                 return element

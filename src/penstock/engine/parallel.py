@@ -10,6 +10,8 @@ from __future__ import annotations
 import os
 import threading
 from collections import deque
+from contextlib import suppress
+from copy import copy
 from functools import partial
 from time import perf_counter, thread_time
 from typing import Any
@@ -18,6 +20,7 @@ from penstock.blocks.block import Block
 from penstock.engine.aside import Aside, end_all
 from penstock.engine.cancel import Cancel, Cancelled
 from penstock.engine.demand import MOST
+from penstock.engine.guesses import Undecided, agrees
 from penstock.engine.roster import ParallelOp, Roster
 from penstock.engine.stage import StageContext
 from penstock.errors import ElementError, PenstockError
@@ -31,7 +34,7 @@ BETWEEN = 3
 class _Work:
     """A task in its place in the stream: still being done, or what came of it."""
 
-    __slots__ = ("claimed", "done", "made", "rest", "state")
+    __slots__ = ("again", "claimed", "done", "made", "rest", "state")
 
     def __init__(self, claimed: int) -> None:
         self.state: Any = None  # of the op before it, if it was taken
@@ -39,6 +42,7 @@ class _Work:
         self.done = False
         self.made: list[Block | BaseException] = []
         self.rest: Task | None = None
+        self.again: Task | None = None  # the same once more, where it was done with a guess
 
 
 class Parallel(Running):
@@ -63,8 +67,7 @@ class Parallel(Running):
         self._asides: list[Aside] = []
         self._given = 0  # rows that were handed on
         self._pulls = 0
-        self._row_bytes = 0  # of the results
-        self._largest = 0
+        self._largest, self._row_bytes = self._roster.nbytes  # of the work on a block, and of a result
         self._ended = False
         self._pace = Pace()
 
@@ -97,6 +100,8 @@ class Parallel(Running):
                 return None
             if work.state is not None:
                 self._context.track.stand(work.state)
+            if work.again is not None:
+                self._look_at(work)
             self._ready.extend(work.made)
             self._rest = work.rest
         head = self._ready.popleft()
@@ -142,6 +147,12 @@ class Parallel(Running):
                     self._changed.wait()
                     self._context.meter.waited += perf_counter() - began
 
+    def _look_at(self, work: _Work) -> None:
+        """Its turn has come: what was made with a guess is made again if that was wrong."""
+        again, work.again = work.again, None
+        if again is not None and not agrees(self._op.function.plain, work.made):
+            work.made, work.rest = self._results(again)
+
     def _done(self) -> _Work | None:
         """What can be handed on now: the first in line, if it is done, or any where order is no matter."""
         if self._roster.in_order:
@@ -156,7 +167,7 @@ class Parallel(Running):
                 assert executor is not None
                 try:
                     executor.prepare(number)
-                except PenstockError as error:
+                except Exception as error:  # too many files are open, say
                     self._fail(error)
                     return
                 self._wake()  # who pulls may leave the work to others now
@@ -262,23 +273,29 @@ class Parallel(Running):
     def _do(self, work: _Work, task: Task) -> None:
         began, busy = perf_counter(), thread_time()
         taken = task.nbytes
-        made: list[Block | BaseException]
-        rest, rows = None, 1
-        try:
-            done, rest = task.do(MOST)
-            del task
-            for block in done:
-                if isinstance(block, Block):
-                    self._context.account.adopt(block)
-                    rows = block.rows
-            made = [*done]
-        except (Cancelled, KeyboardInterrupt):
-            raise
-        except BaseException as error:
-            made = [error]
-            self._ended = True
+        if self._roster.guesses:
+            work.again = copy(task)
+        made: list[Block | BaseException] = []
+        rest = None
+        with suppress(Undecided):  # then it is done in its turn
+            made, rest = self._results(task)
+        rows = max((block.rows for block in made if isinstance(block, Block)), default=1)
         self._roster.worked(perf_counter() - began, thread_time() - busy, rows)
         self._finish(work, made, rest, taken)
+
+    def _results(self, task: Task) -> tuple[list[Block | BaseException], Task | None]:
+        try:
+            made, rest = task.do(MOST)
+            del task
+            for block in made:
+                if isinstance(block, Block):
+                    self._context.account.adopt(block)
+            return [*made], rest
+        except (Cancelled, KeyboardInterrupt, Undecided):
+            raise
+        except BaseException as error:
+            self._ended = True
+            return [error], None
 
     def _finish(
         self, work: _Work, made: list[Block | BaseException], rest: Task | None, taken: int = 0
@@ -302,6 +319,8 @@ class Parallel(Running):
 
     def _start_asides(self) -> None:
         name = f"penstock-{self._context.label}"
+        if not self._asides and self._roster.executor is not None:
+            self._roster.executor.begin(self._roster.threads)
         while len(self._asides) < self._roster.threads:
             self._roster.started = True
             self._asides.append(Aside(self._context.run, name, partial(self._help, len(self._asides))))
@@ -337,8 +356,7 @@ class Parallel(Running):
         if not end_all(self._asides, close_inputs):
             self._context.leave(*inputs)
         self._op.close()
-        if self._roster.executor is not None:
-            self._roster.executor.close()
+        self._roster.close(self._largest, self._row_bytes)
         with self._changed:
             self._line.clear()
             self._ready.clear()

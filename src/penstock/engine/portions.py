@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from math import ceil
+
 from penstock.engine.demand import PATIENCE
 
 WAY, LARGE = 12, 4
 """As many times `PATIENCE`, at least, for work in other processes, which a block has to get to and back from;
 fewer times for blocks that are larger than others, and take more memory. Half as many times as there are
 cores, as one process hands over the blocks of all."""
-LEAST = 0.003
+PARTS = 1.25
+"""What is left, for all to be done at the same time, is taken in so many times as many parts as there are
+cores. Each part that is done costs a way there and back; what is left then is divided again."""
+LEAST = 0.002
 """Seconds: where blocks are small for all to be done at the same time, they take so long at least."""
 
 
@@ -38,5 +43,6 @@ class Portions:
         until = self.asked if self.begun < self.asked else self.length
         left = (until if self.length < 0 else min(until, self.length)) - self.begun
         if left > 0:
-            rows = min(rows, max(-(-left // (2 * self._cores)), int(LEAST / max(seconds, 1e-9))))
+            part = ceil(left / (PARTS * self._cores))
+            rows = min(rows, max(part, int(LEAST / max(seconds, 1e-9))))
         return max(1, rows)

@@ -69,6 +69,7 @@ def reshard(
             raise ArgumentError(
                 f"{CALL}(states=): expected states of one {name}, got {said_so}. Take them in the same pass."
             )
+    _check_whose(given)
     if num_shards == len(given):
         state = given[index]
     else:
@@ -91,6 +92,19 @@ def _plain(state: Any) -> dict[str, Any]:
     if not isinstance(state, Mapping) or "penstock" not in state:
         raise ArgumentTypeError(f"{CALL}(states=): expected what it.state() gave, got {state!r:.80}.")
     return dict(state)
+
+
+def _check_whose(given: Sequence[dict[str, Any]]) -> None:
+    """Refuse states of a job that was shared out anew if one is missing, or is not in its place."""
+    if not any("parts" in state for state in given):
+        return  # a pipeline says itself which reader's it is
+    for index, state in enumerate(given):
+        parts = [share_of(part) for part in state.get("parts", ())]
+        if not parts or parts != shares(parts[0].num_shards, len(given), index):
+            raise ArgumentError(
+                f"{CALL}(states=): expected the states of all readers, in their order, got {len(given)}, of "
+                f"which number {index} is not that of reader {index} of {len(given)}."
+            )
 
 
 class _Built(NamedTuple):
@@ -129,7 +143,13 @@ def _build(readers: Readers, state: Any, num_shards: int, index: int, budget: Bu
         return _joined(parts, state["state"])
     saved = unpacked(state)
     dataset = readers(num_shards, index)
-    checked(saved, dataset.op)
+    try:
+        checked(saved, dataset.op)
+    except ArgumentError as error:
+        raise ArgumentError(
+            f"{error} It was taken for that of reader {index} of {num_shards}: give the states of all "
+            f"readers, in their order."
+        ) from None
     plan = plan_of(with_seeds(dataset.op, saved.seeds), dataset._options, budget.total)
     return _Built(plan.declared, plan.root, state_for(plan, saved), plan)
 

@@ -57,7 +57,7 @@ class Roster:
         self._seen: tuple[Any, ...] = ()  # what decides who may work, when it was last looked at
         self.executor: Executor | None = None
         if running.function is not None:
-            self.executor = Executor(context, running.function, self._cores)
+            self.executor = Executor(context, running.function, self._cores, in_order=self.in_order)
 
     @property
     def calls(self) -> int:
@@ -102,10 +102,16 @@ class Roster:
         return 2 * self.threads if self.elsewhere or not self._op.fills_cores else self.calls
 
     @property
+    def guesses(self) -> bool:
+        """Whether what is made now is to be looked at in its turn, as nobody knows what results look like."""
+        executor = self.executor
+        return executor is not None and executor.guesses and self._op.function.plain.structure is None
+
+    @property
     def side_by_side(self) -> bool:
         """Whether blocks may be worked on at the same time. All workers are told what the first result is."""
         if self.elsewhere and self._op.function.plain.structure is None:
-            return False
+            return self.guesses
         return self._op.side_by_side
 
     @property
@@ -148,12 +154,25 @@ class Roster:
 
     def pulled(self, began: float, ended: float, rows: int) -> bool:
         """Who pulls has got so many rows; whether another number of threads may work now."""
-        if self._tuned is None or not self.started:
+        if self._tuned is None or not (self.started or self._cores == 1):  # one call begins without threads
             return False
         self._tuned.limit = self._cores if self._op.fills_cores else most_calls(self._cores)
         if self.elsewhere:  # another worker process is no small step
             self._tuned.fix(self._cores, "a worker process for each core that may be used")
         return self._tuned.pulled(began, ended, rows)
+
+    @property
+    def nbytes(self) -> tuple[int, int]:
+        """The bytes that work on a block takes, and those of one of its results, as far as they are known."""
+        known = self._op.function.learned.nbytes if self.guesses else None
+        return known or (0, 0)
+
+    def close(self, largest: int, row_bytes: int) -> None:
+        """End the workers; the work on a block took so many bytes, and one of its results so many."""
+        if self.executor is not None:
+            if largest:
+                self._op.function.learned.nbytes = largest, row_bytes
+            self.executor.close()
 
     def changed(self) -> bool:
         """Whether others may work now than when it was last looked at."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Mapping
 from functools import cached_property
@@ -72,6 +73,7 @@ class Run:
 
         `head` is what all states of this run have in common, where it is no plain pipeline.
         """
+        self._process = os.getpid()
         self.plan = plan
         self.seed = seed
         self.epoch = epoch
@@ -124,6 +126,11 @@ class Run:
         if shared.runs < 2:
             return self.plan.block_bytes
         return min(self.plan.block_bytes, block_bytes_for(shared.share, self._stages))
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether it is of this process: in a forked child, its threads and its files are the other's."""
+        return os.getpid() == self._process
 
     def next_block(self) -> Block | None:
         """The next block for the user, on the ledger as lent."""
@@ -243,6 +250,9 @@ class Run:
         That is so when it returns, unless the run is just calling a function that does not come back
         within a second, or was closed by a function that it is calling: then as soon as that returns.
         """
+        if not self.is_ours:  # its locks may be held by nobody, and what is in its scratch file is needed
+            self.closed = True
+            return
         patience = 0.0 if inside else PATIENCE
         with inside:
             if not self.closed:

@@ -28,9 +28,15 @@ in_worker = False
 """Whether this process is a worker, which is no program of the user's."""
 
 
+ENDING = (SystemExit, KeyboardInterrupt)
+"""What ends a program, where it is raised on its main thread."""
+RAISED = (Exception, *ENDING)
+"""What becomes an error of its element, unless it ends the program."""
+
+
 def ends_program(error: BaseException) -> bool:
     """Whether it is to end the program: on the main thread, where a handler of signals may have raised it."""
-    if not isinstance(error, SystemExit) or in_worker:
+    if not isinstance(error, ENDING) or in_worker:
         return False
     return threading.current_thread() is threading.main_thread()
 
@@ -62,7 +68,7 @@ class UserFunction:
         before = enter(self.scope(number))
         try:
             return self.function(*element) if type(element) is tuple else self.function(element)
-        except (Exception, SystemExit) as error:
+        except RAISED as error:
             if ends_program(error):
                 raise
             raise self.failed_with(element, error, number) from error
@@ -83,7 +89,7 @@ class UserFunction:
         before = enter(self.scope(number))
         try:
             return self.function(*arguments)
-        except (Exception, SystemExit) as error:
+        except RAISED as error:
             if ends_program(error):
                 raise
             raise self.failed(error, number) from error
@@ -103,7 +109,7 @@ class UserFunction:
         where = failing_line(error.__traceback__)
         if isinstance(error, ValueError) and "read-only" in str(error):
             hint = " Elements are views of the pipeline's memory: change a copy, `x = x.copy()`."
-        if isinstance(error, SystemExit):
+        if isinstance(error, ENDING):
             hint = " To end a run, leave the loop over it, or end the stream with take_while()."
         said = str(error).removesuffix(".")
         what = type(error).__name__ + (f": {said}" if said else "")

@@ -30,6 +30,15 @@ class DatasetFunction:
         """Start the dataset that the function returns for element `number`."""
         return self._start(self._function(element, number), number)
 
+    def read_or_open(self, element: Any, number: int, rows: int) -> Block | Input:
+        """The same; or all of it, where that is at hand and no more than so many rows."""
+        result = self._function(element, number)
+        if isinstance(result, Pipeline):
+            block: Block | None = result.op.at_once(self._context.empty)
+            if block is not None and block.rows <= rows:
+                return block
+        return self._start(result, number)
+
     def open_for(self, arguments: tuple[Any, ...], number: int) -> Input:
         """Start the dataset that the function returns for these arguments."""
         return self._start(self._function.call(arguments, number), number)

@@ -18,7 +18,7 @@ from penstock.blocks.gathering import Gathering, gatherings
 from penstock.blocks.receive import SMALL, own
 from penstock.blocks.structure import LEAF, Structure, structure_of
 from penstock.errors import DataError, ElementError
-from penstock.functions.function import UserFunction, ends_program
+from penstock.functions.function import RAISED, UserFunction, ends_program
 from penstock.kernels.spans import Empty
 from penstock.random.scope import enter
 
@@ -134,7 +134,7 @@ class PlainRows:
                     scope.numbers, scope.calls = number, 0
                 try:
                     result = function(*element) if type(element) is tuple else function(element)
-                except (Exception, SystemExit) as error:
+                except RAISED as error:
                     if ends_program(error):
                         raise
                     raise one.failed_with(element, error, number) from error

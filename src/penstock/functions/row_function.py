@@ -14,7 +14,7 @@ from penstock.blocks.ragged import Ragged
 from penstock.blocks.spec import Spec
 from penstock.blocks.trace import NotDecided, NotVectorizable, RowFailed
 from penstock.errors import ArgumentError
-from penstock.functions.function import UserFunction, ends_program
+from penstock.functions.function import RAISED, UserFunction, ends_program
 from penstock.functions.jitted import JittedRows
 from penstock.functions.over_block import call_over_block, spec_of_traced, trial_block
 from penstock.functions.plain_rows import Outcome, PlainRows
@@ -110,7 +110,7 @@ class RowFunction:
             return self._around(failed.row, block, numbers, room, place)
         except NotVectorizable as refused:
             self.why = str(refused)
-        except (Exception, SystemExit) as error:
+        except RAISED as error:
             if ends_program(error):
                 raise
             # A plain call finds out which row fails, and says so.
@@ -243,6 +243,8 @@ class Learned:
         """Why those calls are made row by row; empty if they are not."""
         self.seconds = 0.0
         """What a row took in a worker process, last time."""
+        self.nbytes: tuple[int, int] | None = None
+        """The bytes that the work on a block took at most, last time, and those of one of its results."""
 
     def before(self, signature: Hashable) -> _Compared:
         """What was compared of that kind; of the kinds of long ago nothing is kept."""

@@ -12,9 +12,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from penstock.blocks.block import Block
 from penstock.blocks.spec import Spec
 from penstock.graph import checks
 from penstock.graph.running import Context, Running
+from penstock.kernels.spans import Empty
 from penstock.site import user_site
 
 INFINITE = -1
@@ -192,6 +194,10 @@ class Op(ABC):
     def fused_with(self, below: Op, index: int, below_index: int) -> Op:
         """This map and the map below it in one."""
         raise TypeError(f"{self.name} does not fuse with {below.name} ({index}, {below_index})")
+
+    def at_once(self, empty: Empty) -> Block | None:  # noqa: ARG002
+        """All that it gives, where that is little and at hand; None where it has to be started."""
+        return None
 
     def ways(self) -> str:
         """How the op will run and why, for `explain()`; nothing where there is but one way."""

@@ -41,7 +41,7 @@ class TFRecordWriter:
         self, path: str | bytes | os.PathLike[Any], options: TFRecordOptions | str | None = None
     ) -> None:
         self._output = _Output(_path_of(path), _options_of(options))
-        self._finalizer = weakref.finalize(self, self._output.close)
+        self._finalizer = weakref.finalize(self, self._output.drop)
 
     def write(self, record: bytes | bytearray | memoryview | str) -> None:
         """Write one record; a `str` is written in UTF-8.
@@ -119,7 +119,7 @@ class TFRecordWriter:
 
 
 def _path_of(path: Any) -> str:
-    if not isinstance(path, str | bytes | os.PathLike):
+    if not isinstance(path, str | bytes | os.PathLike) or not os.fspath(path):
         raise ArgumentTypeError(f"TFRecordWriter(path=) at {user_site()}: expected a path, got {path!r}.")
     name = os.fsdecode(path)
     if "://" in name:
@@ -206,6 +206,15 @@ class _Output:
                 self._error = self._error or StoreError.of(error, self._path)
         if self._error is not None:
             raise self._error
+
+    def drop(self) -> None:
+        """Close a file that nobody closed. An error that was raised before is not raised again."""
+        told = self._error is not None
+        try:
+            self.close()
+        except StoreError:
+            if not told:
+                raise
 
     def _check(self) -> None:
         if self._file < 0:

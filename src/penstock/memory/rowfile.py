@@ -7,6 +7,7 @@ import os
 import pickle
 import secrets
 import zlib
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -138,7 +139,8 @@ def write_rows(path: Path, about: Any, log: RowLog | None) -> RowFile:
             f"Writing the rows to {path} failed: {error.strerror}. Make room there, or name another file."
         ) from error
     finally:
-        draft.unlink(missing_ok=True)
+        with suppress(OSError):  # a folder that cannot be written to has none
+            draft.unlink(missing_ok=True)
     return RowFile(path)
 
 

@@ -16,6 +16,7 @@ from penstock.graph import checks
 from penstock.graph.fingerprint import UNSEEN
 from penstock.graph.op import INFINITE, UNKNOWN, Op
 from penstock.graph.running import Context, Running
+from penstock.kernels.spans import Empty
 from penstock.memory.account import fewer
 from penstock.ops.parts.assembly import Assembly, lock
 
@@ -43,6 +44,20 @@ class Batch(Op):
 
     def start(self, context: Context) -> Running:
         return RunningBatch(self, context)
+
+    def at_once(self, empty: Empty) -> Block | None:
+        block = self.inputs[0].at_once(empty)
+        if block is None or block.rows > self.size or (self.drop_remainder and block.rows < self.size):
+            return None
+        columns: list[Column] = []
+        for column in block.columns:
+            if isinstance(column, DenseColumn):
+                columns.append(DenseColumn(column.array[None]))
+            elif isinstance(column, BytesColumn):
+                columns.append(column.reshaped((block.rows, *column.shape)))
+            else:
+                return None  # rows of several shapes may be an error, which has a place
+        return Block(block.structure, columns, 1)
 
     def find_spec(self) -> Spec | None:
         return batched_spec(self.inputs[0].spec, self.fixed_size())

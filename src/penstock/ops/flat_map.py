@@ -71,8 +71,9 @@ class RunningFlatMap(Running):
         self._upstream.restore(state["input"])
         self._seen = state["seen"]
         if state["current"] is not None:
-            self._open(1)
-            assert self._current is not None
+            element = self._element(1)
+            assert element is not None
+            self._current = self._function.open(*element)
             self._current.restore(state["current"])
 
     def pull(self, rows: int) -> Block | None:
@@ -100,9 +101,15 @@ class RunningFlatMap(Running):
 
     def _next(self, rows: int) -> Block | None:
         while True:
-            if self._current is None and not self._open(rows):
-                return None
-            assert self._current is not None
+            if self._current is None:
+                element = self._element(rows)
+                if element is None:
+                    return None
+                opened = self._function.read_or_open(*element, rows)
+                if isinstance(opened, Block):
+                    self._most_given = max(self._most_given, opened.rows)
+                    return self._function.checked(opened)
+                self._current = opened
             block = self._current.pull(rows)
             if block is not None:
                 self._given += block.rows
@@ -111,23 +118,22 @@ class RunningFlatMap(Running):
             self._current.close()
             self._current = None
 
-    def _open(self, rows: int) -> bool:
-        """Open the dataset of the next element; False if there is none. So many rows are wanted."""
+    def _element(self, rows: int) -> tuple[Any, int] | None:
+        """The next element, whose dataset is to be opened, and its number. So many rows are wanted."""
         if self._block is None:
             self._before = self._upstream.state()
             # No fewer give so many rows, if none gives more of them than those so far.
             self._block = self._measured.pull(-(-rows // self._most_given) if self._most_given else 1)
             self._used = 0
         if self._block is None:
-            return False
+            return None
         element = self._block.element(self._used)
         number, self._seen = self._seen, self._seen + 1
         self._given = 0
         self._used += 1
         if self._used == self._block.rows:
             self._block = None
-        self._current = self._function.open(element, number)
-        return True
+        return element, number
 
     def close(self) -> None:
         self._block = self._current = None

@@ -109,9 +109,11 @@ class RunningListing(Running):
         paths = sorted({path for pattern in self._op.patterns for path in list_paths(pattern, self._context)})
         if not paths:
             shown = ", ".join(map(repr, self._op.patterns))
+            here = any(map(is_local, self._op.patterns))
+            relative = f" Patterns are relative to {os.getcwd()!r}:" if here else ""  # noqa: PTH109
             raise StoreError(
-                f"{self._context.where}: expected files that match {shown}, found none. Patterns are "
-                f"relative to {os.getcwd()!r}: is the path right?",  # noqa: PTH109
+                f"{self._context.where}: expected files that match {shown}, found none.{relative} "
+                f"{'is' if here else 'Is'} the path right?",
                 file=self._op.patterns[0],
             )
         for path in paths:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -64,6 +65,9 @@ class Load(Op):
 
     def find_cardinality(self) -> int:
         return self.manifest.rows
+
+    def sources(self) -> Iterable[str]:
+        return [str(Path(self.directory, shard.name)) for shard in self.manifest.shards]
 
     def __getstate__(self) -> dict[str, Any]:
         # A named tuple's class may be one that was made when it was loaded, which cannot be pickled.

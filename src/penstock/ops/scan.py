@@ -112,7 +112,8 @@ class RunningScan(Running):
     def restore(self, state: Any) -> None:
         self._upstream.restore(state["input"])
         self._seen = state["seen"]
-        self._state.load(state["carried"])
+        if state["carried"] is not None:  # else it is the initial one
+            self._state.load(state["carried"])
 
     def close(self) -> None:
         self._rest = self._error = None

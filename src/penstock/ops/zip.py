@@ -14,6 +14,7 @@ from penstock.graph import checks
 from penstock.graph.op import INFINITE, UNKNOWN, Op
 from penstock.graph.running import Context, Input, Pipeline, Running
 from penstock.graph.track import State, Track
+from penstock.kernels.spans import Empty
 from penstock.ops.parts.dropped import let_go
 from penstock.site import user_site
 
@@ -28,6 +29,13 @@ class Zip(Op):
 
     def start(self, context: Context) -> Running:
         return RunningZip(self, context)
+
+    def at_once(self, empty: Empty) -> Block | None:
+        blocks = [block for above in self.inputs if (block := above.at_once(empty)) is not None]
+        if len(blocks) < len(self.inputs) or len({block.rows for block in blocks}) > 1:
+            return None
+        structure = filled(self.nest, [block.structure for block in blocks])
+        return Block(structure, [column for block in blocks for column in block.columns], blocks[0].rows)
 
     def find_spec(self) -> Spec | None:
         specs = [above.spec for above in self.inputs]

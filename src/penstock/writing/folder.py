@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ READ = 1 << 20
 
 def folder_of(directory: Any) -> Path:
     """The folder that the user named."""
-    if not isinstance(directory, str | bytes | os.PathLike):
+    if not isinstance(directory, str | bytes | os.PathLike) or not os.fspath(directory):
         raise ArgumentTypeError(
             f"write_tfrecord(directory=) at {user_site()}: expected the path of a folder, got {directory!r}."
         )
@@ -72,6 +72,25 @@ def writing_in(folder: Path) -> Iterator[None]:
 def shards_in(folder: Path) -> list[Path]:
     """The files there that are called as shards are."""
     return sorted(path for path in folder.iterdir() if FILES.fullmatch(path.name))
+
+
+def check_not_read(doomed: Iterable[Path], sources: Iterable[str], call: str) -> None:
+    """`ArgumentError` where a pipeline reads files that are to be removed before it runs."""
+    files = {_identity(path) for path in doomed} - {None}
+    for path in sources if files else ():
+        if _identity(path) in files:
+            raise ArgumentError(
+                f"{call}: expected a folder that the dataset does not read from, but it reads {path}, which "
+                f"overwrite=True removes first. Write elsewhere, and put that in the place of this one."
+            )
+
+
+def _identity(path: str | Path) -> tuple[int, int] | None:
+    try:
+        status = os.stat(path)  # noqa: PTH116 - of many files
+    except (OSError, ValueError):
+        return None
+    return status.st_dev, status.st_ino
 
 
 def remove_leftovers(folder: Path, kept: set[str]) -> None:

@@ -12,7 +12,7 @@ from penstock.engine.run import Run
 from penstock.errors import ArgumentError, ArgumentTypeError, ElementError, StoreError
 from penstock.graph.op import AUTOTUNE, Op
 from penstock.graph.passes import plan_of
-from penstock.io.formats.saved_folder import SavedWriter, check_own, remove_files
+from penstock.io.formats.saved_folder import SavedWriter, check_own, remove_files, saved_in
 from penstock.io.formats.saved_manifest import COMPLETE, SavedManifest, difference, load_manifest
 from penstock.io.formats.saved_structure import NotSaved
 from penstock.io.stores.watched import change, present
@@ -22,7 +22,7 @@ from penstock.ops.prefetch import Prefetch
 from penstock.options import Options
 from penstock.site import user_site
 from penstock.writing.behind import behind
-from penstock.writing.folder import writing_in
+from penstock.writing.folder import check_not_read, writing_in
 from penstock.writing.progress import Progress
 from penstock.writing.written import Written
 
@@ -59,6 +59,8 @@ class Saving:
         call = f"save(directory=) at {user_site()}"
         manifest = load_manifest(self.folder)
         check_own(self.folder, manifest, call)
+        if self.overwrite:
+            check_not_read(saved_in(self.folder), self.wanted.sources, call)
         if manifest is None or self.overwrite:
             manifest = self.wanted
         else:

@@ -26,7 +26,7 @@ from penstock.ops.prefetch import Prefetch
 from penstock.options import Options
 from penstock.site import user_site
 from penstock.writing.behind import behind
-from penstock.writing.folder import is_whole, remove_leftovers, shards_in, writing_in
+from penstock.writing.folder import check_not_read, is_whole, remove_leftovers, shards_in, writing_in
 from penstock.writing.manifest import COMPLETE, NAME, Manifest, load_manifest
 from penstock.writing.observe import Observe, Observed, check_elements, record_of
 from penstock.writing.packing import KINDS, WORKING, Packing, Plain, Put
@@ -80,6 +80,9 @@ class Writing:
 
     def _prepared(self) -> tuple[Manifest, bool]:
         """The manifest to go on with: that of the same call before, or a new one; and whether it is new."""
+        if self.overwrite:
+            call = f"write_tfrecord(directory=) at {user_site()}"
+            check_not_read(shards_in(self.folder), self.wanted.sources, call)
         manifest = None if self.overwrite else load_manifest(self.folder)
         if manifest is None:
             found = [] if self.overwrite else shards_in(self.folder)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from pathlib import Path
 from typing import Any
@@ -111,6 +112,17 @@ def test_given_a_file_cut_anywhere_then_all_before_comes_and_one_error(
             assert len(records) == sum(end <= size for end in ends[1:])
             assert error.offset == ends[len(records)]
             assert "The file is cut off" in str(error)
+
+
+def test_given_a_file_that_becomes_shorter_then_the_error_says_how_much_there_is(file: Path) -> None:
+    file.write_bytes(framed(*[bytes(1000)] * 3000))
+    with TFRecordDataset(file, buffer_size=4096).iterate() as it:
+        next(it)
+        os.truncate(file, 1016 * 2000 + 50)
+        with pytest.raises(
+            ps.errors.DataError, match=r"the record in 1016 bytes, got 50\. The file is cut off"
+        ):
+            list(it)
 
 
 @pytest.mark.parametrize("compression", COMPRESSIONS)

@@ -82,6 +82,12 @@ def test_given_a_fault_that_stays_then_it_is_tried_once(error: Exception) -> Non
     assert caught.value.__cause__ is error
 
 
+def test_given_no_credentials_then_the_error_says_where_to_put_them() -> None:
+    fault = judge(botocore.exceptions.NoCredentialsError())
+    assert "there are no credentials" in fault.what and "the environment" in fault.remedy
+    assert (fault.passing, fault.errno) == (False, errno.EACCES)
+
+
 def attempt(outcomes: list[Any], pauses: list[float] | None = None, ended: bool = False) -> Any:
     def action() -> Any:
         outcome = outcomes.pop(0)

@@ -74,6 +74,8 @@ def inspect(path: str, kind: Kind, looking: Looking) -> Finding:
                 found.whole = False
                 break
             members.add(member.name, member.size, tar.data(member) if member.size <= LARGEST else None)
+        else:
+            tar.finish()
     except DataError as error:
         found.wrong(path, error.offset, f"{words(error)} (the offset is that in the packed file)")
     except ValueError as error:

@@ -16,6 +16,7 @@ MODULES = {
     "JSON lines": "json_lines",
     "CSV": "csv_rows",
     "NumPy": "arrays",
+    "ArrayRecord": "array_records",
     "tar": "archive",
     "picture": "pictures",
     "saved blocks": "saved",

@@ -19,6 +19,8 @@ from penstock.kernels.crc32c import masked, plain_crc32c
 
 HEAD = 64 << 10
 """So many bytes are looked at."""
+RIEGELI = bytes.fromhex("83af70d10d884a3f")
+"""How a file of records begins that the library Riegeli has written, as ArrayRecord files are."""
 PICTURES = ("JPEG", "PNG", "GIF", "BMP", "WebP")
 PACKED = {"gz": "GZIP", "gzip": "GZIP", "tgz": "GZIP", "zlib": "ZLIB", "zst": "ZSTD", "zstd": "ZSTD"}
 NAMES = {
@@ -33,6 +35,8 @@ NAMES = {
     "ipc": "Arrow",
     "npy": "NumPy",
     "npz": "NumPy",
+    "array_record": "ArrayRecord",
+    "arrayrecord": "ArrayRecord",
     "csv": "CSV",
     "tsv": "CSV",
     "jsonl": "JSON lines",
@@ -102,6 +106,7 @@ def format_of_bytes(head: bytes, named: str) -> str:
         (b"PAR1", "Parquet"),
         (b"ARROW1", "Arrow"),
         (b"\x93NUMPY", "NumPy"),
+        (RIEGELI, "ArrayRecord"),
         (HEAD_MAGIC, "saved blocks"),
     ):
         if head.startswith(begins):

@@ -86,18 +86,20 @@ class TFRecords:
                 found.details["more_features"] = f"only the first {len(found.columns):,} are told apart"
             opening = opening_code([file.path for file in found.files], found.compression)
             found.code = parsing_code(found.columns, profile.examples, opening, whole=found.whole)
-            found.samples = [self._sample(one) for one in self._samples]
+            found.samples = [sample_of(one) for one in self._samples]
         elif self._right:
             found.content = f"records of {look(self._samples) or 'no bytes'}"
             found.samples = [{"record": show(one[:KEPT])} for one in self._samples]
         return found
 
-    def _sample(self, record: bytes) -> dict[str, str]:
-        try:
-            entries = plain_entries(record)
-        except ValueError:
-            return {"record": show(record)}
-        return {name: show(value) for name, value in _values(entries).items()}
+
+def sample_of(record: bytes) -> dict[str, str]:
+    """The text that stands for each value of an Example."""
+    try:
+        entries = plain_entries(record)
+    except ValueError:
+        return {"record": show(record)}
+    return {name: show(value) for name, value in _values(entries).items()}
 
 
 def _values(entries: list[Entry]) -> dict[str, object]:

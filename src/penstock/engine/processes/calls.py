@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pickle
 import threading
+from collections import deque
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -12,16 +14,17 @@ from numpy.typing import NDArray
 
 from penstock.blocks.block import Block
 from penstock.engine.cancel import Cancelled
+from penstock.engine.guesses import Undecided
 from penstock.engine.processes.lending import Lending
 from penstock.engine.processes.link import Link
 from penstock.engine.processes.lost import WorkerLost
-from penstock.engine.processes.serving import serving
+from penstock.engine.processes.serving import SPARES, serving
 from penstock.engine.processes.slab import NO_ROW, STEP, Laid, Laying, Slab, copied, lying, slab_bytes
 from penstock.engine.processes.starting import TRIES, Functions
 from penstock.engine.processes.travel import dumps, dumps_with
 from penstock.engine.processes.wire import Found, Hangup, How
 from penstock.engine.stage import StageContext
-from penstock.errors import BudgetError, WorkerError
+from penstock.errors import BudgetError, PenstockError, WorkerError
 from penstock.functions.plain_rows import Outcome
 from penstock.functions.row_function import RowFunction
 from penstock.memory.sizes import show_bytes
@@ -34,15 +37,21 @@ class Workers:
     the same.
     """
 
-    def __init__(self, context: StageContext, function: RowFunction) -> None:
+    def __init__(self, context: StageContext, function: RowFunction, *, guesses: bool = False) -> None:
+        """With `guesses`, several calls may be made before it is known what results look like."""
         self._context = context
         self._where = function.functions[-1].where
         self._label = function.functions[-1].label
         self._function = function
         self._plain = function.plain
+        self.guesses = guesses
+        self._thread = threading.local()
+        """Of each thread, whether it works on rows before their turn (`ahead`)."""
         self._timeout = context.options.worker_timeout
         self._lock = threading.Lock()
         self._idle: list[Link] = []
+        self._begun: deque[Link] = deque()
+        """Those that are getting ready, and for which nobody waits yet."""
         self._links: set[Link] = set()
         self._reserved = 0
         self._ending = self._closed = False
@@ -56,7 +65,8 @@ class Workers:
         self._said = -1
         serving.use()
         try:
-            self._functions = Functions(function, self._where, self._reserve_all)
+            hooks = (self._born, self._slabs, self._drop)
+            self._functions = Functions(function, self._where, self._reserve_all, *hooks)
         except BaseException:
             self._release(self._reserved)
             serving.leave()
@@ -69,8 +79,17 @@ class Workers:
         """Whether workers are about to be ready, so that it is worth waiting for them."""
         return self._functions.near
 
+    def begin(self, count: int) -> None:
+        """Have up to so many workers begin to get ready, if that takes no time; `prepare` waits for them."""
+        try:
+            while self.near and len(self._begun) < min(count, SPARES):
+                self._begun.append(self._functions.begin(lambda: self._ending))
+        except (WorkerLost, Hangup, PenstockError):
+            return  # who needs one finds out what is wrong
+
     def prepare(self) -> None:
-        """Have a worker ready that nobody uses. One that is lost at once is none."""
+        """Have a worker ready that nobody uses, for this thread. One that is lost at once is none."""
+        self._thread.ahead = True
         try:
             link = self._start()
         except WorkerLost:
@@ -189,7 +208,7 @@ class Workers:
         block = None
         if made is not None:
             block = self._block(link, made)
-            if self._plain.structure is None:
+            if self._plain.structure is None and not self._guessing:
                 self._plain.structure = block.structure
         return Outcome(block, used, None if failed is None else failed.error()), found
 
@@ -208,7 +227,14 @@ class Workers:
         else:
             self._function.expect(block, found.row_bytes)
 
+    @property
+    def _guessing(self) -> bool:
+        """Whether nobody knows what results look like, and what is made on this thread does not decide."""
+        return self.guesses and self._plain.structure is None and getattr(self._thread, "ahead", False)
+
     def _here(self, block: Block, numbers: NDArray[np.int64], how: How, why: str) -> Outcome:
+        if self._guessing:
+            raise Undecided
         self._context.note(f"some calls are made in this process: {why}")
         return self._function.here(block, numbers, how.room, how.place)
 
@@ -220,14 +246,16 @@ class Workers:
         return self._start()
 
     def _start(self) -> Link:
+        begun = None
         try:
-            link = self._functions.start(lambda: self._ending, self._born, self._drop)
+            with suppress(IndexError):  # other threads start workers at the same time
+                begun = self._begun.popleft()
+            link = self._functions.start(lambda: self._ending, begun)
         except Hangup:
             self._check()
             raise
         try:
             self._check()
-            self._slabs(link)
         except BaseException:
             self._drop(link)
             raise

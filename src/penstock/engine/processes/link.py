@@ -12,7 +12,7 @@ import threading
 from time import monotonic
 from typing import Any
 
-from penstock.engine.processes.lost import WorkerLost, how_it_ended, memory_kills, resident
+from penstock.engine.processes.lost import WorkerLost, how_it_ended, kills, resident
 from penstock.engine.processes.server import STATUS
 from penstock.engine.processes.serving import Forked, serving
 from penstock.engine.processes.slab import Slab
@@ -33,7 +33,8 @@ class Link:
         self._link = forked.link
         self._status = forked.status
         self._lock = threading.Lock()
-        self._kills = memory_kills()
+        self._kills: int | None = None
+        self._killed = False
         self.memory = 0
         self.given: Slab | None = None
         self.made: Slab | None = None
@@ -50,7 +51,13 @@ class Link:
         self.copies = False
         self.structured = False
         """Whether the worker knows the structure of the results."""
+        self.by_value: frozenset[str] = frozenset()
+        """The modules whose functions have gone to it by value."""
         serving.links.add(self)
+
+    def look(self) -> None:
+        """Note what there is to compare with when it has ended. That takes a while, in which it may load."""
+        self._kills = kills.recently()
 
     def send(self, message: tuple[Any, ...], descriptors: tuple[int, ...] = (), dumps: Any = None) -> None:
         """Tell the worker something."""
@@ -122,8 +129,9 @@ class Link:
             return int(mark[0])
 
     def _lost(self, stuck: float | None) -> WorkerLost:
+        compared = not self._killed and self._kills is not None
         status = self._wait_for_end()
-        by_limit = memory_kills() > self._kills
+        by_limit = compared and kills.now() > (self._kills or 0)
         return WorkerLost(how_it_ended(status, memory=self.memory, by_limit=by_limit, stuck=stuck), self.row)
 
     def _wait_for_end(self) -> int | None:
@@ -138,6 +146,7 @@ class Link:
 
     def kill(self) -> None:
         """End the worker, whatever it does; whoever waits for its answer gets `WorkerLost`."""
+        self._killed = True
         with self._lock:
             if self._ended >= 0:
                 with contextlib.suppress(OSError):

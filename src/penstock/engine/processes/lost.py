@@ -6,9 +6,13 @@ import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from time import monotonic
 
 from penstock.memory.cgroup import files_upwards
 from penstock.memory.sizes import show_bytes
+
+RECENT = 0.1
+"""Seconds."""
 
 
 class WorkerLost(Exception):  # noqa: N818
@@ -47,6 +51,26 @@ def _named(number: int) -> str:
 def memory_kills(root: Path = Path("/")) -> int:
     """How many processes the memory limits of this process's control groups have killed so far."""
     return max(_kills(root), default=0)
+
+
+class _Kills:
+    """What `memory_kills` has said last: many workers are started at once, and it reads several files."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._at = -RECENT
+
+    def now(self) -> int:
+        """As many as there are."""
+        self._count, self._at = memory_kills(), monotonic()
+        return self._count
+
+    def recently(self) -> int:
+        """As many as there were a moment ago, or when it was last seen how a worker ended."""
+        return self._count if monotonic() - self._at < RECENT else self.now()
+
+
+kills = _Kills()
 
 
 def _kills(root: Path) -> Iterator[int]:

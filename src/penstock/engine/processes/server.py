@@ -38,6 +38,7 @@ class Server:
         self._spares: list[tuple[int, int, socket.socket]] = []
         """Workers that nobody has yet: process id, the descriptor that tells of its end, its socket."""
         self._wanted = 0
+        self._prctl = ctypes.CDLL(None).prctl  # found once, and not by each worker
         self._poll = select.poll()
         for descriptor in (control.fileno(), self._parent):
             self._poll.register(descriptor, select.POLLIN)
@@ -105,7 +106,7 @@ class Server:
         code = 1
         try:
             server = os.getppid()
-            ctypes.CDLL(None).prctl(_SET_PDEATHSIG, signal.SIGKILL)
+            self._prctl(_SET_PDEATHSIG, signal.SIGKILL)
             if os.getppid() != server:
                 os._exit(1)
             self._control.close()

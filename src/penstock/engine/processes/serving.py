@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable
 from time import monotonic
 from typing import Any
 
+from penstock.engine.processes.lingering import Lingering
 from penstock.engine.processes.wire import Hangup, receive, send, waits_for_ever
 from penstock.errors import PenstockError
 
@@ -179,7 +180,7 @@ class Serving:
         self._lock = threading.Lock()
         self._server: Server | None = None
         self._users = 0
-        self._timer: threading.Timer | None = None
+        self._lingering = Lingering(self._end_unused)
         self.links: weakref.WeakSet[Any] = weakref.WeakSet()
         """All that has descriptors to forget in a forked child."""
 
@@ -187,9 +188,7 @@ class Serving:
         """Say that a run is going to ask for the server."""
         with self._lock:
             self._users += 1
-            if self._timer is not None:
-                self._timer.cancel()
-                self._timer = None
+            self._lingering.stop()
 
     def leave(self) -> None:
         """Say that a run does not need it any more."""
@@ -198,10 +197,8 @@ class Serving:
             if self._users or self._server is None:
                 return
             if LINGER:
+                self._lingering.begin(LINGER)
                 self._server.have_ready(SPARES)
-                self._timer = threading.Timer(LINGER, self._end_unused)
-                self._timer.name, self._timer.daemon = "penstock-server", True
-                self._timer.start()
                 return
         self._end_unused()
 
@@ -234,7 +231,6 @@ class Serving:
 
     def _end_unused(self) -> None:
         with self._lock:
-            self._timer = None
             if self._users or self._server is None:
                 return
             server, self._server = self._server, None

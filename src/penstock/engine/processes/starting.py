@@ -33,7 +33,20 @@ class CannotTravel(PenstockError):  # noqa: N818
 class Functions:
     """A user's functions, ready to be loaded by any number of workers."""
 
-    def __init__(self, function: RowFunction, where: str, reserve: Callable[[int], None]) -> None:
+    def __init__(
+        self,
+        function: RowFunction,
+        where: str,
+        reserve: Callable[[int], None],
+        born: Callable[[Link], None],
+        meanwhile: Callable[[Link], None],
+        dead: Callable[[Link], None],
+    ) -> None:
+        """Who is to end a worker is told as soon as it is there (`born`), and when it is of no use (`dead`).
+
+        While it loads the functions, something else is done for it (`meanwhile`).
+        """
+        self._born, self._meanwhile, self._dead = born, meanwhile, dead
         self._functions = function.functions
         self._over_block = not function.why
         self._where = where
@@ -68,13 +81,14 @@ class Functions:
         if self._over_block:  # what has been loaded for the first blocks
             self._modules += [name for name in sys.modules if name.startswith(_LOADED)]
 
-    def start(self, stop: Stop, born: Callable[[Link], None], dead: Callable[[Link], None]) -> Link:
-        """A worker that has loaded them; who is to end it is told as soon as it is there."""
+    def start(self, stop: Stop, begun: Link | None = None) -> Link:
+        """A worker that has loaded them: the one that was `begun`, if that becomes one."""
         why = ""
-        for _ in range(TRIES):
+        for turn in range(TRIES):
             server = serving.server()
             try:
-                return self._start(server, stop, born, dead)
+                link = begun if begun is not None and not turn else self.begin(stop, server)
+                return self._loaded(link)
             except WorkerLost as lost:
                 if stop():
                     raise Hangup("the run was closed") from None
@@ -86,28 +100,42 @@ class Functions:
                 serving.lost(server)
         raise PenstockError(f"{self._where}: no worker process could be started: {why}.")
 
-    def _start(
-        self, server: Server, stop: Stop, born: Callable[[Link], None], dead: Callable[[Link], None]
-    ) -> Link:
+    def begin(self, stop: Stop, server: Server | None = None) -> Link:
+        """A worker that is told to load them."""
+        server = server or serving.server()
         server.load(self._modules, stop)
         link = Link(server.fork(stop))
         self.near = True
-        born(link)
+        self._born(link)
+        try:
+            self._tell(link)
+            self._meanwhile(link)
+            link.look()
+        except BaseException:
+            self._dead(link)
+            raise
+        return link
+
+    def _tell(self, link: Link) -> None:
+        with self._lock:  # several threads start workers at the same time
+            link.by_value = frozenset(self.by_value)
+            how = (self._over_block, self._over_block and loading.ready())
+            link.send(("start", self._parcel, self._around, *how), (self._descriptor,))
+
+    def _loaded(self, link: Link) -> Link:
+        """The same, once it has loaded them."""
         try:
             for _ in range(_MODULES):
-                with self._lock:  # several threads start workers at the same time
-                    known = frozenset(self.by_value)
-                    how = (self._over_block, self._over_block and loading.ready())
-                    link.send(("start", self._parcel, self._around, *how), (self._descriptor,))
                 answer = link.receive()
                 if answer[0] == "ready":
                     link.memory = resident(link.pid)
                     return link
                 with self._lock:
-                    self._by_value_too(known, *answer[1:])
+                    self._by_value_too(link.by_value, *answer[1:])
+                self._tell(link)
             raise CannotTravel(f"{self._where}: too many modules cannot be imported in a worker process.")
         except BaseException:
-            dead(link)
+            self._dead(link)
             raise
 
     def _by_value_too(self, known: frozenset[str], module: str | None, said: str) -> None:

@@ -22,6 +22,7 @@ import numpy as np
 
 from penstock.blocks.structure import Structure
 from penstock.errors import ElementError, PenstockError
+from penstock.functions.settings import Settings, apply, settings_of
 
 SHARED = 16 << 10
 """Arrays of at least so many bytes are shared; smaller ones are part of the pickle."""
@@ -75,7 +76,8 @@ class Packing:
 
     def __init__(self, functions: Sequence[Any], by_value: Iterable[str] = ()) -> None:
         self._arrays: list[memoryview] = []
-        self._pickled = dumps(list(functions), by_value, self._keep)
+        settings = settings_of(getattr(function, "function", function) for function in functions)
+        self._pickled = dumps((list(functions), settings), by_value, self._keep)
         places = []
         end = _aligned(len(self._pickled))
         for array in self._arrays:
@@ -127,8 +129,10 @@ def opened(parcel: Parcel, descriptor: int) -> list[Any]:
         whole[start : start + size].toreadonly() if frozen else whole[start : start + size]
         for start, size, frozen in parcel.arrays
     ]
-    found: list[Any] = pickle.loads(whole[: parcel.pickled], buffers=arrays)
-    return found
+    found: tuple[list[Any], Settings] = pickle.loads(whole[: parcel.pickled], buffers=arrays)
+    functions, settings = found
+    apply(settings)
+    return functions
 
 
 def dumps_with(by_value: Iterable[str], *structures: Structure | None) -> Callable[[Any], bytes]:

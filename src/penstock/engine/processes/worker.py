@@ -40,8 +40,8 @@ _KEPT = 64 << 20
 
 def work(link: socket.socket) -> None:
     """Until the other side is gone."""
-    # Forked workers would otherwise all draw the same numbers.
-    np.random.seed()
+    # Forked workers would otherwise all draw the same numbers. To seed it with more writes to far more pages.
+    np.random.seed(int.from_bytes(os.urandom(4), "little"))
     random.seed()
     function.in_worker = True
     if isinstance(sys.stdout, io.TextIOWrapper):  # lines of several workers come whole
@@ -78,7 +78,9 @@ class _Worker:
     ) -> None:
         """Load the functions, in the surroundings of the process that they come from, and its kernels."""
         sys.path[:] = around["path"]
-        os.environ.update(around["environ"])
+        for name, value in around["environ"].items():
+            if os.environ.get(name) != value:  # it writes to far more pages, and most are as they were
+                os.environ[name] = value
         os.chdir(around["folder"])
         self._errors = around["errors"]
         try:

@@ -96,6 +96,7 @@ class ArrowReader(TableReader):
 
     def next_batch(self) -> Any:
         """A piece of the present batch, or of the next one."""
+        self._check_size()
         while self._batch is None or self._first == self._batch.num_rows:
             self._batch, self._first = None, 0
             self._hold(0)
@@ -114,6 +115,18 @@ class ArrowReader(TableReader):
         rows = self._context.rows_for(batch.nbytes // max(batch.num_rows, 1))
         self._first = min(first + rows, batch.num_rows)
         return batch.slice(first, self._first - first)
+
+    def _check_size(self) -> None:
+        """Touching mapped bytes that are no longer there would end the process, without a word."""
+        if self._reader is None or self._map is None:
+            return
+        if (size := self._map.size()) < len(self._map):
+            self._end()
+            raise self.failed(
+                "the file has become shorter while it was read, and the rest is passed over. Write to "
+                "another name, and rename it when it is whole",
+                size,
+            )
 
     def _read_batch(self) -> Any:
         number = self._next

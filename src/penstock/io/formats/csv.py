@@ -30,6 +30,8 @@ TEXTS = (dtype_name(BYTES), dtype_name(TEXT))
 BOM = b"\xef\xbb\xbf"
 """What spreadsheets write at the beginning of UTF-8: no part of the first field."""
 ENDS = b"\r\n"
+PACKED = {b"\x1f\x8b\x08": "GZIP", b"\x28\xb5\x2f\xfd": "ZSTD"}
+"""How packed files begin, and no text does."""
 
 WORDS = {
     kernels.PLAIN_QUOTE: "expected no quotes in a field without quotes around it, got one in field {}. Put "
@@ -103,6 +105,13 @@ class CsvReader(PiecewiseReader):
         form, found = self._form, self._found
         if self.base == 0 and data[: len(BOM)].tobytes() == BOM:
             return len(BOM), []
+        if self.base == 0 and not self.unpacked:
+            for begins, packing in PACKED.items():
+                if data[: len(begins)].tobytes() == begins:
+                    self._header = False
+                    self.give_up()
+                    what = f"expected text, got a packed file. Say compression_type={packing!r}."
+                    return len(data), [self.wrong(what, 0, 1)]
         if not self._blank_is_record:
             stop = self._blank_from(data)
             if stop == 0:

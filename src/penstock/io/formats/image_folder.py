@@ -88,7 +88,10 @@ class Listing:
         return np.searchsorted(self._starts_of_classes, index, "right").astype(np.int64)
 
     def _files(self, name: str, extensions: tuple[str, ...]) -> Iterator[bytes]:
-        """The pictures of a class, also in folders of its folder: each folder's own come first, sorted."""
+        """The pictures of a class, also in folders of its folder: each folder's own come first, sorted.
+
+        What is hidden was put there by programs: copies in `.ipynb_checkpoints`, notes of macOS in `._1.jpg`.
+        """
         top = Path(self._folder, name)
         waiting = [""]
         while waiting:
@@ -98,7 +101,7 @@ class Listing:
             for one in sorted(files):
                 if one.lower().endswith(extensions):
                     yield os.fsencode(os.path.join(within, one))  # noqa: PTH118
-                elif not one.startswith("."):
+                else:
                     self.others += 1
                     self.other = self.other or str(top / within / one)
 
@@ -108,6 +111,8 @@ class Listing:
         try:
             with os.scandir(folder) as entries:
                 for one in entries:
+                    if one.name.startswith("."):
+                        continue
                     (folders if one.is_dir(follow_symlinks=False) else files).append(one.name)
                     if len(files) % 4096 == 0:
                         self._account.need(len(files) * LISTED, REMEDY)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+import os
 import zipfile
 import zlib
 from abc import ABC, abstractmethod
@@ -23,6 +24,9 @@ FEW = 16
 """So many rows are taken from a mapped file before its pages go."""
 PIECE = 256 << 10
 """So many bytes are unpacked at a time."""
+SHORTER = (
+    "the file has become shorter while it was read. Write to another name, and rename it when it is whole"
+)
 
 
 class ArrayRows(ABC):
@@ -52,7 +56,7 @@ def rows_of(stored: Stored, lying: Lying, context: Context) -> ArrayRows:
 
     def read_into(start: int, out: memoryview) -> None:
         if stored.read_into(start, out) < len(out):
-            raise FormatError("the file has become shorter", start)
+            raise FormatError(SHORTER, start)
 
     return RangedRows(read_into, lying)
 
@@ -69,19 +73,25 @@ class MappedRows(ArrayRows):
         self._reserved = lying.nbytes if reserved else 0
         start = lying.offset // mmap.ALLOCATIONGRANULARITY * mmap.ALLOCATIONGRANULARITY
         size = lying.offset + lying.nbytes - start
+        self._end = start + size
         with open(stored.path, "rb") as file:  # noqa: PTH123
-            self._map = mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ, offset=start)
+            try:
+                self._map = mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ, offset=start)
+            except ValueError:
+                raise FormatError(SHORTER, os.fstat(file.fileno()).st_size) from None
         order: Any = "F" if lying.fortran else "C"
         self._array: Array = np.ndarray(
             lying.shape, lying.dtype, self._map, lying.offset - start, order=order
         )
 
     def read(self, first: int, out: Array) -> None:
+        self._check_size()
         for some in self._pieces(len(out)):
             out[some] = self._array[first + some.start : first + some.stop]
             self._let_go()
 
     def gather(self, index: NDArray[np.int64], out: Array) -> None:
+        self._check_size()
         for some in self._pieces(len(index)):
             # The order of bytes may differ, and then NumPy cannot take straight into `out`.
             if out.dtype == self._array.dtype:
@@ -89,6 +99,12 @@ class MappedRows(ArrayRows):
             else:
                 out[some] = self._array[index[some]]
             self._let_go()
+
+    def _check_size(self) -> None:
+        """Touching what is no longer there would end the process, without a word."""
+        size = self._map.size()
+        if size < self._end:
+            raise FormatError(SHORTER, size)
 
     def _pieces(self, count: int) -> list[slice]:
         most = count if self._reserved else FEW
@@ -190,6 +206,8 @@ class PackedRows(ArrayRows):
                 if not count:
                     raise FormatError(f"the array {self._lying.name!r} is cut off", self._stored.size)
                 done += count
+        except EOFError:
+            raise FormatError(f"the array {self._lying.name!r} is cut off", self._stored.size) from None
         except (zipfile.BadZipFile, zlib.error) as error:
             raise FormatError(f"the array {self._lying.name!r} is damaged: {error}", 0) from None
 

@@ -47,7 +47,7 @@ class PiecewiseReader(Reader):
         self._buffer: Bytes = np.empty(0, np.uint8)
         self._at = self._stop = 0
         self._ready: deque[Block | DataError] = deque()
-        self._complete = False
+        self._complete = self._given_up = False
         self._ended = False
         self._line = 0
 
@@ -61,7 +61,7 @@ class PiecewiseReader(Reader):
 
     def give_up(self) -> None:
         """Have `parse` called no more: nothing follows what it returns."""
-        self._complete = True
+        self._complete = self._given_up = True
 
     def at_end(self) -> DataError | None:
         """What is wrong with a file that ends here."""
@@ -123,7 +123,7 @@ class PiecewiseReader(Reader):
         self._complete = count == 0  # fewer than asked may also come before damaged ones
 
     def state(self) -> Any:
-        if self._ready or self._ended or not self._stream.seekable:
+        if self._ready or self._ended or self._given_up or not self._stream.seekable:
             return None
         return {"offset": self.base, "line": self._line}
 

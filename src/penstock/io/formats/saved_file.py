@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import zlib
 from pathlib import Path
 from typing import Any
@@ -51,6 +52,10 @@ class Checked:
 class _File(LocalFile):
     def map(self, start: int, stop: int) -> Bytes:
         return map_file(self._file, start, stop)
+
+    def now(self) -> int:
+        """How many bytes there are now."""
+        return os.fstat(self._file).st_size
 
 
 class SavedFile:
@@ -119,6 +124,7 @@ class SavedFile:
         self.check(number)
         start = self._payload(number)
         packed = self.index.packed(number, self._structure)
+        self._check_size()
         try:
             raw = self._stored.map(start, start + packed.nbytes)
         except OSError:  # the process has as many mappings as it may have
@@ -144,12 +150,20 @@ class SavedFile:
 
     def mapped(self) -> Bytes:
         """All of the file, mapped until it is closed."""
+        if self._mapped is None or self._open is not None:
+            self._check_size()
         if self._mapped is None:
             try:
                 self._mapped = self._stored.map(0, self._stored.size)
             except OSError as error:
                 raise StoreError.of(error, self.path) from error
         return self._mapped
+
+    def _check_size(self) -> None:
+        """Touching mapped bytes that are no longer there would end the process, without a word."""
+        size = self._stored.now()
+        if size < self._stored.size:
+            raise self._of_this(SavedError("the file has become shorter while it was read", size))
 
     def check(self, number: int) -> None:
         """Look at a block for the first time: whether it is what the footer says, and matches its sum."""

@@ -74,11 +74,16 @@ def check_own(folder: Path, manifest: SavedManifest | None, call: str) -> None:
 def remove_files(folder: Path, kept: set[str]) -> None:
     """Remove the files of saved datasets there that are not to be kept."""
     try:
-        for path in list(folder.iterdir()):
-            if OURS.fullmatch(path.name) and path.name not in kept:
+        for path in saved_in(folder):
+            if path.name not in kept:
                 path.unlink()
     except OSError as error:
         raise StoreError.of(error, str(folder)) from error
+
+
+def saved_in(folder: Path) -> list[Path]:
+    """The files there that are called as those of saved datasets are."""
+    return [path for path in folder.iterdir() if OURS.fullmatch(path.name)]
 
 
 class SavedWriter:

@@ -12,8 +12,12 @@ AHEAD = 128 << 10
 """So many bytes are read at a time; what is larger is read straight to its place."""
 LONGEST = 1 << 20
 """More than any name or list of attributes has; a longer one is damage."""
+DIGITS = 20
+"""More than any number has."""
 FILES = b"0\x007"
 """The kinds of members that are files."""
+OTHERS = {b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x04\x22\x4d\x18": "lz4"}
+"""How archives begin that are packed with what is not unpacked here."""
 
 
 class TarError(ValueError):
@@ -40,6 +44,7 @@ class Tar:
 
     def __init__(self, stream: Stream) -> None:
         self._bytes = Ahead(stream)
+        self._size = stream.stored.size if stream.seekable else None
         self._left = 0
         """What is still to come of the present member, and of what fills up its last block."""
 
@@ -53,6 +58,9 @@ class Tar:
             header = self._bytes.read(BLOCK)
             if header == bytes(BLOCK):
                 return None
+            for begins, packing in OTHERS.items() if offset == 0 else ():
+                if header.startswith(begins):
+                    raise TarError(f"expected an archive, got one packed with {packing}. Use gzip or zstd", 0)
             if len(header) < BLOCK:
                 what = "within a header" if header else "where a header or the mark of its end should be"
                 raise TarError(f"the archive is cut off {what}", offset)
@@ -64,6 +72,8 @@ class Tar:
             else:
                 break
         if "size" in said:
+            if not said["size"].isdecimal() or len(said["size"]) > DIGITS:
+                raise TarError(f"expected the size of a member, got {said['size'][:DIGITS]!r}", offset)
             size = int(said["size"])
         if kind == ord("S") or any(key.startswith("GNU.sparse") for key in said):
             raise TarError("the member is a sparse file, which cannot be read here", offset)
@@ -71,16 +81,33 @@ class Tar:
         name = said.get("path") or _name_in(header)
         return Member(name, size, offset, kind in FILES and not name.endswith("/"))
 
+    def finish(self) -> None:
+        """Look at what follows the mark of the end, which should be nothing: it would be lost."""
+        while piece := self._bytes.read(AHEAD - 1):
+            if rest := piece.lstrip(b"\0"):
+                raise TarError(
+                    "the archive goes on after the mark of its end: zeros were written over a header, or "
+                    "several archives are in one file (join them with tar --concatenate)",
+                    self._bytes.at - len(rest),
+                )
+
+    def check(self, member: Member) -> None:
+        """Whether an archive that is not packed has all of the member that came last."""
+        if self._size is not None and self._bytes.at + member.size > self._size:
+            raise self._cut_off(member, self._size - self._bytes.at, self._size)
+
     def data(self, member: Member) -> bytes:
         """The bytes of the member that came last."""
         data = self._bytes.read(member.size)
         if len(data) < member.size:
-            raise TarError(
-                f"the archive is cut off within {member.name!r}, after {len(data)} of {member.size} bytes",
-                self._bytes.at,
-            )
+            raise self._cut_off(member, len(data), self._bytes.at)
         self._left = _filled(member.size) - member.size
         return data
+
+    def _cut_off(self, member: Member, done: int, end: int) -> TarError:
+        return TarError(
+            f"the archive is cut off within {member.name!r}, after {max(done, 0)} of {member.size} bytes", end
+        )
 
     def _attributes(self, kind: int, size: int, said: dict[str, str], offset: int) -> None:
         """Read what a member says of the one after it: a name that is too long for a header, and such."""
@@ -131,7 +158,7 @@ def _records_of(data: bytes, offset: int) -> dict[str, str]:
     found = {}
     while data and data[0]:
         length, _, rest = data.partition(b" ")
-        size = int(length) if length.isdigit() else 0
+        size = int(length) if length.isdigit() and len(length) <= DIGITS else 0
         key, equals, value = rest[: size - len(length) - 2].partition(b"=")
         if not equals or data[size - 1 : size] != b"\n":
             raise TarError(f"expected the attributes of a member, got {data[:20]!r}...", offset)

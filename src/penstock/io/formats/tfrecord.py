@@ -210,7 +210,8 @@ class TFRecordReader(Reader):
         return self._error(f"expected the length of a record with its checksum, got other bytes. {remedy}")
 
     def _cut_off(self, size: int) -> DataError:
-        have = self._stop - self._at if self._compression else self._left()
+        left = self._left()
+        have = left if left < size and not self._compression else self._stop - self._at
         what = "the head" if size == HEAD and have < HEAD else "the whole"
         return self._error(
             f"expected {what} of the record in {size} bytes, got {have}. The file is cut off; it ends here."

@@ -152,6 +152,7 @@ class WebReader(Reader):
                 raise self._damaged(error) from None
             if member is None:
                 self._ended = True
+                self._look_behind()
                 break
             if not member.is_file:
                 continue
@@ -162,9 +163,19 @@ class WebReader(Reader):
                 self._context.note(f"passes over members without an extension, such as {member.name!r}")
         return None
 
-    def _data(self, member: Member) -> bytes:
-        self._context.account.need(2 * member.size, "That is one member of an archive, unpacked.")
+    def _look_behind(self) -> None:
+        """What is wrong behind the end comes after the last element."""
         try:
+            self._tar.finish()
+        except TarError as error:
+            self._error = self._failed(str(error), error.offset)
+        except DataError as error:
+            self._error = error
+
+    def _data(self, member: Member) -> bytes:
+        try:
+            self._tar.check(member)
+            self._context.account.need(2 * member.size, "That is one member of an archive, unpacked.")
             return self._tar.data(member)
         except (TarError, DataError) as error:
             self._ended = True

@@ -96,7 +96,10 @@ class Unpacked(Stream):
 
     @abstractmethod
     def unpack_into(self, out: memoryview) -> int:
-        """Fill some of `out`, which has room; 0 at the end. `ValueError` if the file is damaged."""
+        """Fill some of `out`, which has room; 0 at the end.
+
+        `ValueError` if the file is damaged: what came, and what to do if that is not as always.
+        """
 
     def read_into(self, out: memoryview) -> int:
         done = 0
@@ -104,7 +107,7 @@ class Unpacked(Stream):
             try:
                 count = self.unpack_into(out[done:])
             except ValueError as error:
-                count, self._error = 0, self._damaged(str(error))
+                count, self._error = 0, self._damaged(*error.args)
             done += count
             self._ended = count == 0
         if not done and self._error is not None:
@@ -118,10 +121,12 @@ class Unpacked(Stream):
         self._at += len(packed)
         return packed
 
-    def _damaged(self, why: str) -> DataError:
+    def _damaged(
+        self, why: str, remedy: str = "Is compression_type right, and the file complete?"
+    ) -> DataError:
         return DataError(
             f"{self._where}: {self.stored.path} before byte {self._at}: expected {self.packing} data, {why}. "
-            f"Is compression_type right, and the file complete?",
+            f"{remedy}",
             op=self._label,
             file=self.stored.path,
             offset=self._at,
@@ -199,6 +204,11 @@ class Zstandard(Unpacked):
         try:
             count: int = self._reader.readinto(out)
         except self._failure as error:
+            if "too much memory" in str(error):
+                raise ValueError(
+                    f"got some that is unpacked with more than {WINDOW >> 20} MiB of what came before",
+                    "Pack it anew with a level up to 19, without --ultra and --long.",
+                ) from None
             raise ValueError(f"got bytes that are none ({error})") from None
         if count == 0 and not self._frames.whole:
             raise ValueError("got a file that is cut off")

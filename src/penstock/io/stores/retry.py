@@ -27,6 +27,9 @@ CUT_OFF = frozenset(
 )
 """What Python, aiohttp and botocore raise for a lost connection, by name: the latter may not be there."""
 
+NO_CREDENTIALS = frozenset({"NoCredentialsError", "PartialCredentialsError", "DefaultCredentialsError"})
+"""What botocore and google-auth raise, by name, where nobody has said who is asking."""
+
 
 class ShortRead(Exception):  # noqa: N818
     """The store gave fewer bytes than there are."""
@@ -89,6 +92,9 @@ def _judge(error: BaseException, said: str) -> Fault | None:
     if status in (401, 403) or (status is None and isinstance(error, PermissionError)):
         remedy = "Check the credentials, and that they may read and list there."
         return Fault(f"access was refused ({said})", False, remedy, errno.EACCES)
+    if type(error).__name__ in NO_CREDENTIALS:
+        remedy = "Put them where the store's package looks for them: the environment, or fsspec.config.conf."
+        return Fault(f"there are no credentials ({said})", False, remedy, errno.EACCES)
     if status is not None:
         return Fault(f"the server answered {status} ({said})", status in PASSING, asked=_asked(error))
     if isinstance(error, ShortRead):

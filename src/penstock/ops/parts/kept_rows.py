@@ -16,9 +16,13 @@ from penstock.blocks.structure import LEAF
 from penstock.errors import ClosedError
 from penstock.graph.op import Op
 from penstock.graph.running import Context, Pipeline, Running
+from penstock.kernels.spans import Empty
 from penstock.memory.rowlog import RowLog
+from penstock.ops.parts.assembly import joined
 from penstock.options import Options
 
+LITTLE = 256 << 10
+"""So many bytes of rows, and no more, are read at once."""
 Wrap = Callable[[Op, Options], Pipeline]
 """Makes a dataset of an op: the `Dataset` class, which ops may not import."""
 
@@ -108,6 +112,14 @@ class KeptRows(Op):
 
     def start(self, context: Context) -> Running:  # noqa: ARG002
         return RunningKeptRows(self)
+
+    def at_once(self, empty: Empty) -> Block | None:
+        if self.hold.kept.read(self.first, 1, self.leaf).nbytes * self.count > LITTLE:
+            return None
+        rows, parts = RunningKeptRows(self), []
+        while (part := rows.pull(self.count)) is not None:
+            parts.append(part)
+        return parts[0] if len(parts) == 1 else joined(parts, empty)
 
     def find_spec(self) -> Spec | None:
         if self.known is None or self.leaf is None:

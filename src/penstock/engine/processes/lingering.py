@@ -1,0 +1,50 @@
+"""What is to be done some time after it was last asked for: one thread waits, however often that is."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from time import monotonic
+
+
+class Lingering:
+    """Calls `end` so many seconds after `begin`, unless it was stopped before.
+
+    Who begins and stops again and again finds the thread there: to start one would hold up the next run.
+    """
+
+    def __init__(self, end: Callable[[], None]) -> None:
+        self._end = end
+        self._changed = threading.Condition()
+        self._until: float | None = None
+        self.thread: threading.Thread | None = None
+
+    def begin(self, seconds: float) -> None:
+        """Call `end` then."""
+        with self._changed:
+            self._until = monotonic() + seconds
+            if self.thread is None:
+                thread = threading.Thread(target=self._wait, name="penstock-server", daemon=True)
+                thread.start()
+                self.thread = thread
+
+    def stop(self) -> None:
+        """Do not; the thread finds out when it would have."""
+        with self._changed:
+            self._until = None
+
+    def _wait(self) -> None:
+        with self._changed:
+            while self._until is not None and (left := self._until - monotonic()) > 0:
+                self._changed.wait(left)
+            due, self._until, self.thread = self._until is not None, None, None
+        if due:
+            self._end()
+
+    def leave(self) -> None:
+        """End the thread now, without `end`."""
+        with self._changed:
+            self._until, thread = None, self.thread
+            self._changed.notify()
+        if thread is not None:
+            thread.join()

@@ -1,0 +1,124 @@
+"""Plain data that functions read of modules: a process that imports these anew has what they began with."""
+
+from __future__ import annotations
+
+import dis
+import sys
+from argparse import Namespace
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from functools import partial
+from types import CodeType, FunctionType, MethodType, ModuleType, SimpleNamespace
+from typing import Any
+
+LARGEST = 1000
+"""Containers of more items are no settings."""
+_PLAIN = (type(None), bool, int, float, complex, str, bytes)
+_READS = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
+
+Settings = dict[str, dict[str, Any]]
+"""By module, and by name."""
+
+
+def settings_of(functions: Iterable[Any]) -> Settings:
+    """What functions, and those of users' modules that they call, read of modules that have a file."""
+    found: Settings = {}
+    seen: set[int] = set()
+    left = list(functions)
+    while left:
+        function = left.pop()
+        if id(function) in seen:
+            continue
+        seen.add(id(function))
+        if isinstance(function, partial):
+            left += [function.func, *function.args]
+        elif isinstance(function, MethodType):
+            left += [function.__func__, function.__self__]
+        elif isinstance(function, FunctionType):
+            left += _enclosed(function).values()
+            for module, name, value in _read_by(function):
+                if isinstance(value, FunctionType) and not _of_library(value.__globals__):
+                    left.append(value)
+                elif module != "__main__" and not _is_ours(module) and _is_plain(value):
+                    found.setdefault(module, {})[name] = value
+        elif not isinstance(function, type | ModuleType):
+            left += _methods(type(function))
+    return found
+
+
+def apply(settings: Settings) -> None:
+    """Have the modules of this process so; those that are not loaded are not read."""
+    for name, values in settings.items():
+        module = sys.modules.get(name)
+        if module is not None:
+            vars(module).update(values)
+
+
+def _read_by(function: FunctionType) -> Iterator[tuple[str, str, Any]]:
+    """The module, name and value of what a function reads of its own module, and of others by its name."""
+    around, enclosed = function.__globals__, _enclosed(function)
+    for code in _codes(function.__code__):
+        module: ModuleType | None = None
+        for step in dis.get_instructions(code):
+            name = step.argval
+            if step.opname == "LOAD_GLOBAL" and name in around:
+                value = around[name]
+                module = value if isinstance(value, ModuleType) else None
+                if module is None and around.get("__file__"):
+                    yield str(around.get("__name__")), name, value
+            elif step.opname == "LOAD_DEREF":
+                module = enclosed[name] if isinstance(enclosed.get(name), ModuleType) else None
+            elif step.opname in _READS and module is not None and name in vars(module):
+                value = vars(module)[name]
+                if not isinstance(value, ModuleType) and getattr(module, "__file__", None):
+                    yield module.__name__, name, value
+                module = value if isinstance(value, ModuleType) else None
+            else:
+                module = None
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _codes(constant)
+
+
+def _is_ours(module: str) -> bool:
+    return module.partition(".")[0] == __name__.partition(".")[0]
+
+
+def _of_library(around: dict[str, Any]) -> bool:
+    file = str(around.get("__file__", ""))
+    inside = "site-packages" in file or file.startswith(sys.base_prefix)
+    return inside or _is_ours(str(around.get("__name__")))
+
+
+def _enclosed(function: FunctionType) -> dict[str, Any]:
+    """What a function closes over, by name."""
+    found = {}
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        with suppress(ValueError):  # it has none yet
+            found[name] = cell.cell_contents
+    return found
+
+
+def _methods(kind: type) -> list[FunctionType]:
+    """The functions of a class of the user's, and of those that it is made of."""
+    all_of_them = [value for base in kind.__mro__ for value in vars(base).values()]
+    functions = [value for value in all_of_them if isinstance(value, FunctionType)]
+    return [function for function in functions if not _of_library(function.__globals__)]
+
+
+def _is_plain(value: Any, depth: int = 4) -> bool:
+    if type(value) in _PLAIN:
+        return True
+    if depth == 0:
+        return False
+    if type(value) in (Namespace, SimpleNamespace):
+        value = vars(value)
+    if type(value) is dict:
+        value = [*value.keys(), *value.values()]
+    if type(value) not in (tuple, list, set, frozenset) or len(value) > LARGEST:
+        return False
+    return all(_is_plain(item, depth - 1) for item in value)

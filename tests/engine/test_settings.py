@@ -1,0 +1,91 @@
+"""What functions read of modules that a program has changed: the same in worker processes."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from argparse import Namespace
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import penstock as ps
+from penstock.functions.function import user_function
+from penstock.functions.settings import settings_of
+
+SOURCE = """
+SIZE = 3
+OPTIONS = {"size": 3}
+ARGUMENTS = None
+LARGE = list(range(5000))
+def times(x):
+    return int(x) * SIZE
+def inner(x):
+    return times(x) + 0
+def by_option(x):
+    return int(x) * OPTIONS["size"]
+def by_argument(x):
+    return int(x) * ARGUMENTS.size
+class Times:
+    def __call__(self, x):
+        return self.of(x)
+    def of(self, x):
+        return int(x) * SIZE
+"""
+
+
+@pytest.fixture
+def changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+    """A module of a user, whose settings were changed after it was imported."""
+    (tmp_path / "users_settings.py").write_text(SOURCE)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    module: Any = importlib.import_module("users_settings")
+    module.SIZE = 7
+    module.OPTIONS["size"] = 7
+    module.ARGUMENTS = Namespace(size=7)
+    yield module
+    del sys.modules["users_settings"]
+
+
+FUNCTIONS: dict[str, Callable[[Any], Callable[[Any], int]]] = {
+    "of the module": lambda module: module.times,
+    "that calls one of the module": lambda module: module.inner,
+    "that reads the module": lambda module: lambda x: int(x) * module.SIZE,
+    "partial": lambda module: partial(lambda factor, x: int(x) * module.SIZE * factor, 1),
+    "object": lambda module: module.Times(),
+    "method": lambda module: module.Times().of,
+    "with a dict": lambda module: module.by_option,
+    "with arguments": lambda module: module.by_argument,
+}
+
+
+@pytest.mark.parametrize("which", FUNCTIONS)
+def test_given_a_setting_that_was_changed_then_worker_processes_have_it(
+    changed: ModuleType, which: str
+) -> None:
+    ds = ps.Dataset.range(4).map(FUNCTIONS[which](changed), num_parallel_calls=1, executor="processes")
+    assert [int(x) for x in ds] == [0, 7, 14, 21]
+
+
+def test_given_another_setting_in_the_next_pass_then_workers_have_that(changed: Any) -> None:
+    ds = ps.Dataset.range(4).map(changed.times, num_parallel_calls=1, executor="processes")
+    for size in (5, 6):
+        changed.SIZE = size
+        assert [int(x) for x in ds] == [0, size, 2 * size, 3 * size]
+
+
+def test_given_functions_that_use_penstock_then_nothing_of_it_is_changed_in_workers(changed: Any) -> None:
+    def draws(x: Any) -> Any:
+        return ps.random.uniform(()) + ps.AUTOTUNE + user_function(x, x, x) + changed.SIZE
+
+    assert settings_of([draws]) == {"users_settings": {"SIZE": 7}}
+
+
+def test_given_what_is_no_setting_then_it_is_left_to_the_import(changed: Any) -> None:
+    assert settings_of([lambda: (changed.LARGE, changed.Times, changed.times)]) == {
+        "users_settings": {"SIZE": 7}
+    }

@@ -1,0 +1,141 @@
+"""How workers and their server come and go: what is done meanwhile, and what waits."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import penstock as ps
+from engine.leftovers import children
+from penstock.engine.processes import lost
+from penstock.engine.processes.lingering import Lingering
+from penstock.engine.processes.link import Link
+from penstock.engine.processes.lost import WorkerLost
+from penstock.engine.processes.starting import Functions
+
+pytestmark = pytest.mark.usefixtures("one_server")
+
+SOON, NEVER = 1e-3, 1e6
+
+
+@pytest.fixture
+def ended() -> threading.Event:
+    return threading.Event()
+
+
+@pytest.fixture
+def lingering(ended: threading.Event) -> Iterator[Lingering]:
+    made = Lingering(ended.set)
+    yield made
+    made.leave()
+    assert made.thread is None
+
+
+def test_what_lingers_ends_after_its_time(lingering: Lingering, ended: threading.Event) -> None:
+    lingering.begin(SOON)
+    assert ended.wait(60)
+
+
+def test_what_is_stopped_does_not_end(lingering: Lingering, ended: threading.Event) -> None:
+    lingering.begin(0.02)
+    thread = lingering.thread
+    lingering.stop()
+    assert thread is not None
+    thread.join(60)
+    assert not thread.is_alive() and not ended.is_set()
+    lingering.begin(SOON)
+    assert ended.wait(60)
+
+
+def test_what_begins_again_has_the_same_thread_and_its_time_anew(
+    lingering: Lingering, ended: threading.Event
+) -> None:
+    lingering.begin(0.02)
+    thread = lingering.thread
+    lingering.stop()
+    lingering.begin(NEVER)
+    assert lingering.thread is thread and thread is not None
+    thread.join(0.1)
+    assert thread.is_alive() and not ended.is_set()
+
+
+def in_workers(function: Any) -> ps.Dataset:
+    return ps.Dataset.range(40).map(function, num_parallel_calls=2, executor="processes")
+
+
+@pytest.fixture
+def begun(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Link]]:
+    """The workers that were told to load a function, and the threads that have told them."""
+    found: list[tuple[str, Link]] = []
+    begin = Functions.begin
+
+    def watched(self: Functions, *arguments: Any) -> Link:
+        link = begin(self, *arguments)
+        found.append((threading.current_thread().name, link))
+        return link
+
+    monkeypatch.setattr(Functions, "begin", watched)
+    return found
+
+
+def test_given_a_server_then_workers_load_the_function_before_there_are_threads_for_them(
+    begun: list[tuple[str, Link]],
+) -> None:
+    ds = in_workers(lambda x: x + 1)
+    for _ in range(2):
+        begun.clear()
+        assert [int(x) for x in ds] == list(range(1, 41))
+    assert [name for name, _ in begun[:2]] == [threading.current_thread().name] * 2
+
+
+def test_given_workers_that_die_while_they_load_then_others_take_their_place(
+    begun: list[tuple[str, Link]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ds = in_workers(lambda x: x + 1)
+    assert len(list(ds)) == 40
+    begun.clear()
+    look = Link.look
+
+    def killed(self: Link) -> None:
+        look(self)
+        if len(begun) < 2:
+            self.kill()
+
+    monkeypatch.setattr(Link, "look", killed)
+    assert [int(x) for x in ds] == list(range(1, 41))
+    assert len(begun) > 2
+
+
+def test_given_workers_that_cannot_be_told_then_threads_find_out_what_is_wrong(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refused(self: Link) -> None:
+        raise WorkerLost("it was killed", 0)
+
+    ds = in_workers(lambda x: x + 1)
+    assert len(list(ds)) == 40
+    before = children()
+    monkeypatch.setattr(Link, "look", refused)
+    with pytest.raises(ps.errors.PenstockError, match="no worker process could be started: it was killed"):
+        list(ds)
+    assert children() == before
+
+
+def test_workers_that_are_started_together_look_once_who_was_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = iter(range(1, 10))
+    monkeypatch.setattr(lost, "memory_kills", lambda: next(looks))
+    monkeypatch.setattr(lost, "RECENT", NEVER)
+    kills = lost._Kills()
+    assert [kills.recently(), kills.recently()] == [1, 1]
+    assert [kills.now(), kills.recently()] == [2, 2]
+    monkeypatch.setattr(lost, "RECENT", 0.0)
+    assert kills.recently() == 3
+
+
+def test_workers_draw_numbers_of_their_own() -> None:
+    ds = in_workers(lambda x: np.random.randint(0, 1 << 62))
+    assert len({int(number) for _ in range(2) for number in ds}) == 80
