@@ -18,10 +18,20 @@ from penstock.functions.function import user_function
 from penstock.functions.settings import settings_of
 
 SOURCE = """
+import os
+import sys
+from types import SimpleNamespace
 SIZE = 3
 OPTIONS = {"size": 3}
 ARGUMENTS = None
 LARGE = list(range(5000))
+TEXT = "a" * 100_000
+TABLE = [list(range(900)) for _ in range(900)]
+RING = []
+RING.append(RING)
+OPENED = None
+STATE = {"opened": None}
+NOTES = SimpleNamespace(opened=None)
 def times(x):
     return int(x) * SIZE
 def inner(x):
@@ -30,6 +40,24 @@ def by_option(x):
     return int(x) * OPTIONS["size"]
 def by_argument(x):
     return int(x) * ARGUMENTS.size
+def by_process(x):
+    global OPENED
+    if OPENED is None:
+        OPENED = os.getpid()
+    return OPENED == os.getpid()
+def by_item(x):
+    if STATE["opened"] is None:
+        STATE["opened"] = os.getpid()
+    return STATE["opened"] == os.getpid()
+def by_note(x):
+    if NOTES.opened is None:
+        NOTES.opened = os.getpid()
+    return NOTES.opened == os.getpid()
+def by_module(x):
+    if this.OPENED is None:
+        this.OPENED = os.getpid()
+    return this.OPENED == os.getpid()
+this = sys.modules[__name__]
 class Times:
     def __call__(self, x):
         return self.of(x)
@@ -89,3 +117,17 @@ def test_given_what_is_no_setting_then_it_is_left_to_the_import(changed: Any) ->
     assert settings_of([lambda: (changed.LARGE, changed.Times, changed.times)]) == {
         "users_settings": {"SIZE": 7}
     }
+
+
+@pytest.mark.parametrize("name", ["LARGE", "TEXT", "TABLE", "RING"])
+def test_given_data_that_is_large_then_it_is_left_to_the_import(changed: Any, name: str) -> None:
+    reads = eval(f"lambda: module.{name}", {"module": changed})
+    assert settings_of([reads]) == {}
+
+
+@pytest.mark.parametrize("name", ["by_process", "by_item", "by_note", "by_module"])
+def test_given_what_a_function_sets_itself_then_each_process_has_its_own(changed: Any, name: str) -> None:
+    function = getattr(changed, name)
+    assert function(0)  # it was called in this process before
+    ds = ps.Dataset.range(4).map(function, num_parallel_calls=1, executor="processes")
+    assert all(ds)

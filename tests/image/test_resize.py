@@ -42,6 +42,15 @@ def by_shape(shape: Any, size: tuple[int, int]) -> tuple[int, int]:
     return round(scale * shape[0]), round(scale * shape[1])
 
 
+@pytest.mark.parametrize("dtype", [np.uint8, np.float32, np.int16, np.float64])
+@pytest.mark.parametrize("shape", [(37, 50), (37, 50, 1), (37, 50, 3), (21, 30, 4)])
+def test_given_antialias_then_the_kernels_bits_are_those_of_numpy(shape: Any, dtype: Any) -> None:
+    image = (np.random.default_rng(0).random(shape) * 255).astype(dtype)
+    for size in [(1, 1), (5, 11), (20, 29), (36, 49), (20, 60), (60, 20), (37, 20), (50, 60)]:
+        assert same(resize(image, size, antialias=True), by_numpy(image, size, antialias=True)), size
+    assert same(resize(image, (9, 9), "nearest", antialias=True), by_numpy(image, (9, 9), method="nearest"))
+
+
 @pytest.mark.parametrize("size", [(5, 9), (8, 9), (5, 6), (8, 6)])
 def test_given_numbers_that_are_not_finite_then_an_axis_that_stays_keeps_them(size: Any) -> None:
     image = np.arange(48, dtype=np.float32).reshape(8, 6)
@@ -134,6 +143,7 @@ WAYS: dict[str, Callable[[Any], Any]] = {
     "any kind": lambda x: resize(ps.io.decode_image(x, channels=3), (16, 17)),
     "nearest": lambda x: resize(ps.io.decode_jpeg(x), (16, 17), method="nearest"),
     "as wide as high": lambda x: resize(ps.io.decode_jpeg(x), (16, 30), preserve_aspect_ratio=True),
+    "smoothly": lambda x: resize(ps.io.decode_jpeg(x), (16, 17), antialias=True) / 255,
     "decoded twice": decoded_twice,
     "changed before": changed_before,
     "changed after": changed_after,
@@ -154,7 +164,9 @@ def test_given_jpegs_of_one_size_then_the_bits_are_those_of_a_call_a_row(name: s
     assert same(drain(over), drain(source.map(by_row(WAYS[name]))))
 
 
-@pytest.mark.parametrize("name", ["resized", "flipped and computed", "grey", "any kind", "nearest"])
+@pytest.mark.parametrize(
+    "name", ["resized", "flipped and computed", "grey", "any kind", "nearest", "smoothly"]
+)
 def test_given_jpegs_of_several_sizes_then_they_are_resized_over_the_block_too(name: str) -> None:
     source = ps.Dataset.from_tensor_slices(SEVERAL)
     over = source.map(WAYS[name])

@@ -323,3 +323,23 @@ def test_given_a_scan_whose_state_is_too_large_to_be_saved_then_the_rest_is_the_
     for taken in (0, 1, 17, 40):
         state, rest = stopped(ds, taken)
         assert rest_of(ds, state) == rest
+
+
+def test_given_files_that_have_changed_since_then_a_shuffle_of_all_records_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "a.tfrecord"
+
+    def write(records: int) -> None:
+        with ps.io.TFRecordWriter(path) as writer:
+            for i in range(records):
+                writer.write(b"%d" % i)
+
+    write(50)
+    ds = ps.TFRecordDataset(path).shuffle(seed=1)
+    with ds.iterate() as it:
+        for _ in range(7):
+            next(it)
+        state = it.state()
+    assert len(list(ds.iterate(state=state))) == 43
+    write(60)
+    with pytest.raises(ArgumentError, match=r"shuffle at .*: the state was taken in .* 50 .* 60 now"):
+        list(ds.iterate(state=state))

@@ -11,10 +11,11 @@ from functools import partial
 from types import CodeType, FunctionType, MethodType, ModuleType, SimpleNamespace
 from typing import Any
 
-LARGEST = 1000
-"""Containers of more items are no settings."""
-_PLAIN = (type(None), bool, int, float, complex, str, bytes)
+LARGEST, LONGEST, DEEPEST = 1000, 64 << 10, 4
+"""Data of more items, of longer texts, or with more containers in one another is no setting."""
+_PLAIN = (type(None), bool, int, float, complex)
 _READS = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
+_SKIPPED = frozenset({"CACHE", "EXTENDED_ARG"})
 
 Settings = dict[str, dict[str, Any]]
 """By module, and by name."""
@@ -23,6 +24,7 @@ Settings = dict[str, dict[str, Any]]
 def settings_of(functions: Iterable[Any]) -> Settings:
     """What functions, and those of users' modules that they call, read of modules that have a file."""
     found: Settings = {}
+    states: set[tuple[str, str]] = set()
     seen: set[int] = set()
     left = list(functions)
     while left:
@@ -36,6 +38,7 @@ def settings_of(functions: Iterable[Any]) -> Settings:
             left += [function.__func__, function.__self__]
         elif isinstance(function, FunctionType):
             left += _enclosed(function).values()
+            states.update(_set_by(function))
             for module, name, value in _read_by(function):
                 if isinstance(value, FunctionType) and not _of_library(value.__globals__):
                     left.append(value)
@@ -43,6 +46,8 @@ def settings_of(functions: Iterable[Any]) -> Settings:
                     found.setdefault(module, {})[name] = value
         elif not isinstance(function, type | ModuleType):
             left += _methods(type(function))
+    for module, name in states:
+        found.get(module, {}).pop(name, None)
     return found
 
 
@@ -59,7 +64,7 @@ def _read_by(function: FunctionType) -> Iterator[tuple[str, str, Any]]:
     around, enclosed = function.__globals__, _enclosed(function)
     for code in _codes(function.__code__):
         module: ModuleType | None = None
-        for step in dis.get_instructions(code):
+        for step in _steps(code):
             name = step.argval
             if step.opname == "LOAD_GLOBAL" and name in around:
                 value = around[name]
@@ -75,6 +80,27 @@ def _read_by(function: FunctionType) -> Iterator[tuple[str, str, Any]]:
                 module = value if isinstance(value, ModuleType) else None
             else:
                 module = None
+
+
+def _set_by(function: FunctionType) -> Iterator[tuple[str, str]]:
+    """The module and name of what a function sets itself: its state, such as a file that it has opened."""
+    around = function.__globals__
+    own = str(around.get("__name__"))
+    for code in _codes(function.__code__):
+        steps = _steps(code)
+        for i, step in enumerate(steps):
+            of, item_of = steps[max(i - 1, 0)], steps[max(i - 2, 0)]
+            if step.opname in ("STORE_GLOBAL", "DELETE_GLOBAL"):
+                yield own, step.argval
+            elif step.opname == "STORE_ATTR" and of.opname == "LOAD_GLOBAL":
+                value = around.get(of.argval)
+                yield (value.__name__, step.argval) if isinstance(value, ModuleType) else (own, of.argval)
+            elif step.opname == "STORE_SUBSCR" and item_of.opname == "LOAD_GLOBAL":
+                yield own, item_of.argval
+
+
+def _steps(code: CodeType) -> list[dis.Instruction]:
+    return [step for step in dis.get_instructions(code) if step.opname not in _SKIPPED]
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
@@ -110,15 +136,21 @@ def _methods(kind: type) -> list[FunctionType]:
     return [function for function in functions if not _of_library(function.__globals__)]
 
 
-def _is_plain(value: Any, depth: int = 4) -> bool:
-    if type(value) in _PLAIN:
-        return True
-    if depth == 0:
-        return False
-    if type(value) in (Namespace, SimpleNamespace):
-        value = vars(value)
-    if type(value) is dict:
-        value = [*value.keys(), *value.values()]
-    if type(value) not in (tuple, list, set, frozenset) or len(value) > LARGEST:
-        return False
-    return all(_is_plain(item, depth - 1) for item in value)
+def _is_plain(value: Any) -> bool:
+    left, items, texts = [(value, 0)], 0, 0
+    while left:
+        one, depth = left.pop()
+        items += 1
+        if type(one) in (str, bytes):
+            texts += len(one)
+        elif type(one) not in _PLAIN:
+            if type(one) in (Namespace, SimpleNamespace):
+                one = vars(one)
+            if type(one) is dict:
+                one = [*one.keys(), *one.values()]
+            if type(one) not in (tuple, list, set, frozenset) or depth == DEEPEST or len(one) > LARGEST:
+                return False
+            left += [(item, depth + 1) for item in one]
+        if items + len(left) > LARGEST or texts > LONGEST:
+            return False
+    return True

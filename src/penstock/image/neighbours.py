@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -48,3 +49,15 @@ def neighbours(
     low = np.maximum(below.astype(np.int64), 0)
     high = np.minimum(np.ceil(at).astype(np.int64), count - 1)
     return low, high, at - below
+
+
+@lru_cache(maxsize=64)
+def covered(old: int, new: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """For each new pixel the old ones that it covers, one in a row of the result, and their weights."""
+    width = np.float32(old) / np.float32(new)
+    at = centres(old, new)
+    first = np.ceil(at - width - np.float32(0.5)).astype(np.int64)
+    pixels = first + np.arange(2 * int(np.ceil(width)) + 1)[:, None]
+    distance = np.abs(pixels.astype(np.float32) + np.float32(0.5) - at) / width
+    weights = np.maximum(1 - distance, 0) * ((pixels >= 0) & (pixels < old))
+    return np.clip(pixels, 0, old - 1), (weights / weights.sum(axis=0)).astype(np.float32)

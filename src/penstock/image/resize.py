@@ -17,8 +17,9 @@ from penstock.image.codecs.picture import Picture
 from penstock.image.codecs.put_off import pictures_of
 from penstock.image.codecs.rows import fill
 from penstock.image.images import as_image, height_axis
-from penstock.image.neighbours import METHODS, centres, nearest, neighbours, sides
+from penstock.image.neighbours import METHODS, covered, nearest, neighbours, sides
 from penstock.image.resampled import Resampled, Size
+from penstock.image.smaller import Smaller
 from penstock.image.undecoded import resampled_rows
 from penstock.kernels import loading
 from penstock.kernels.spans import Empty
@@ -41,13 +42,13 @@ class _Wanted:
             raise ArgumentError(f"{_CALL}(method=): expected one of {METHODS}, got {method!r}.")
         self._method, self._whole, self._smooth = method, preserve_aspect_ratio, antialias
 
-    def picture(self, image: NDArray[Any] | Picture) -> Resampled | None:
+    def picture(self, image: NDArray[Any] | Picture) -> Picture | None:
         """One image as the compiled kernel makes it; None where NumPy is to do it."""
         old, new = self._sizes(image)
         if len(image.shape) == 4 or 0 in image.shape or image.dtype.kind not in "biuf":
             return None
-        if self._smooth and (new[0] < old[0] or new[1] < old[1]):
-            return None
+        if self._smooth and self._method != "nearest" and (new[0] < old[0] or new[1] < old[1]):
+            return Smaller(image, new) if new[0] < old[0] and new[1] < old[1] else None
         if image.dtype != np.uint8 and self._method != "nearest" and (old[0] == new[0] or old[1] == new[1]):
             return None  # an axis that stays as it is has no neighbours: infinities stay, too
         return Resampled(image, (0, 0, *old), 1, new, self._method)
@@ -75,7 +76,7 @@ class _Wanted:
             if new[which] == old[which]:
                 continue
             if self._smooth and new[which] < old[which]:
-                image = _weighed(image, axis + which, *_covered(old[which], new[which]))
+                image = _weighed(image, axis + which, *covered(old[which], new[which]))
             else:
                 image = _between(image, axis + which, *neighbours(old[which], new[which], old[which]))
         return image
@@ -161,17 +162,6 @@ def _between(
     first, second = np.take(image, low, axis), np.take(image, high, axis)
     share = share.reshape(-1, *(1,) * (-1 - axis))
     return first + (second - first) * share
-
-
-def _covered(old: int, new: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """For each new pixel the old ones that it covers, one in a row of the result, and their weights."""
-    width = np.float32(old) / np.float32(new)
-    at = centres(old, new)
-    first = np.ceil(at - width - np.float32(0.5)).astype(np.int64)
-    pixels = first + np.arange(2 * int(np.ceil(width)) + 1)[:, None]
-    distance = np.abs(pixels.astype(np.float32) + np.float32(0.5) - at) / width
-    weights = np.maximum(1 - distance, 0) * ((pixels >= 0) & (pixels < old))
-    return np.clip(pixels, 0, old - 1), (weights / weights.sum(axis=0)).astype(np.float32)
 
 
 def _weighed(image: Any, axis: int, pixels: NDArray[np.int64], weights: NDArray[np.float32]) -> Any:

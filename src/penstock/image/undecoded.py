@@ -18,6 +18,7 @@ from penstock.blocks.rows import Rows
 from penstock.blocks.trace import Opaque, Trace, marking
 from penstock.blocks.warned import reports_errors
 from penstock.graph.plan import BLOCK_BYTES
+from penstock.image.codecs.picture import Picture
 from penstock.image.codecs.rows import decoded_rows
 from penstock.image.resampled import Afterwards, Resampled
 from penstock.image.resampled_rows import fill_resampled
@@ -157,10 +158,11 @@ class Undecoded(Rows):
         return self._but(coin=np.ascontiguousarray(coin, bool))
 
 
-def resampled_rows(pictures: Sequence[Resampled], trace: Trace) -> Rows | Opaque:
-    """The stand-in for windows at one size, one a row."""
+def resampled_rows(pictures: Sequence[Picture], trace: Trace) -> Rows | Opaque:
+    """The stand-in for pictures at one size, one a row."""
     first = pictures[0].shape
-    alike = all(picture.computes and picture.shape == first for picture in pictures)
-    if alike and len(pictures) * math.prod(first) * FLOAT.itemsize <= max(trace.room, BLOCK_BYTES):
-        return Undecoded(_Pictures(pictures, trace), trace)
+    windows = [one for one in pictures if isinstance(one, Resampled) and one.computes and one.shape == first]
+    room = max(trace.room, BLOCK_BYTES)
+    if len(windows) == len(pictures) and len(pictures) * math.prod(first) * FLOAT.itemsize <= room:
+        return Undecoded(_Pictures(windows, trace), trace)
     return decoded_rows(pictures, trace)

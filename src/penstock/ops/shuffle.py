@@ -219,6 +219,7 @@ class RunningIndexShuffle(Running):
     exact = True
 
     def __init__(self, op: Shuffle, context: Context, key: int) -> None:
+        self._op = op
         self._upstream = context.input()
         self._rows_for = context.rows_for
         self._empty = context.empty
@@ -242,9 +243,18 @@ class RunningIndexShuffle(Running):
         self._given = 0
 
     def state(self) -> Any:
-        return {"given": self._given}
+        return {"given": self._given, "size": self._size}
 
     def restore(self, state: Any) -> None:
+        before = state.get("size", self._size)
+        if before != self._size:
+            raise ArgumentError(
+                self._op.fail(
+                    f"the state was taken in a shuffle of {before:,} elements, and there are "
+                    f"{self._size:,} now: what they are read from has changed since. Begin the epoch anew, "
+                    f"or go on with the data as they were."
+                )
+            )
         self._given = self._at = given = state["given"]
         if isinstance(self._order, Reservoir):
             self._at = min(given + self._slots, self._size)

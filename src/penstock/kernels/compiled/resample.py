@@ -100,6 +100,36 @@ def _table(size: int) -> Any:
     return np.empty(size, np.uint64), np.empty(size, np.uint64), np.empty(size, np.float32)
 
 
+_SMALL = [types.Array(kind, 2, "C", readonly=True) for kind in (types.uint8, types.float32)]
+_PIXELS, _WEIGHTS = types.int64[:, ::1], types.float32[:, ::1]
+
+
+@njit(
+    [types.void(image, types.int64, _PIXELS, _WEIGHTS, _PIXELS, _WEIGHTS, _WEIGHTS) for image in _SMALL],
+    nogil=True,
+    cache=True,
+)
+def weigh(image: Any, channels: int, columns: Any, across: Any, rows: Any, down: Any, out: Any) -> None:
+    """An image made smaller: each new pixel weighs as many old ones as the tables have lines."""
+    line = np.empty((len(image), out.shape[1]), np.float32)
+    for y in range(len(image)):
+        at = 0
+        for x in range(columns.shape[1]):
+            for channel in range(channels):
+                total = np.float32(0)
+                for i in range(len(columns)):
+                    total += np.float32(image[y, columns[i, x] * channels + channel]) * across[i, x]
+                line[y, at] = total
+                at += 1
+    for y in range(len(out)):
+        target = out[y]
+        target[:] = 0
+        for i in range(len(rows)):
+            source, weight = line[rows[i, y]], down[i, y]
+            for x in range(len(target)):
+                target[x] += source[x] * weight
+
+
 _WINDOW = (types.int64, types.int64, types.float64, types.float64)
 _AFTERWARDS = (types.boolean, types.int64[::1], types.float32[::1])
 
