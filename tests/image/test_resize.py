@@ -18,10 +18,17 @@ from contract.op_contract import drain, same
 from contract.pictures import by_numpy, jpeg, photo, png
 from contract.ways import why_row_by_row
 from penstock.image.codecs.jpeg import Jpeg
+from penstock.kernels import loading
 
 resize = ps.image.resize
 ALIKE = np.array([jpeg(30, 44, seed) for seed in range(40)], object)
 SEVERAL = np.array([jpeg(20 + seed % 7, 60 - seed % 5, seed) for seed in range(40)], object)
+
+
+@pytest.fixture(autouse=True)
+def kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever has been done before in this process, the kernels are used."""
+    monkeypatch.setattr(loading, "earned", lambda nbytes: True)
 
 
 @pytest.mark.parametrize("method", ["bilinear", "nearest"])
