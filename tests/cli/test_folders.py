@@ -39,6 +39,13 @@ def write_tar(path: Path, mode: str = "w") -> None:
                 archive.addfile(member, io.BytesIO(data))
 
 
+def test_given_pictures_of_two_kinds_among_other_files_then_all_are_counted(tmp_path: Path) -> None:
+    for name, data in {"a.jpg": JPEG, "b.jpg": JPEG, "c.png": png(3, 4), "d.csv": b"x,y\n1,2\n"}.items():
+        (tmp_path / name).write_bytes(data)
+    [found] = [one for one in look(tmp_path) if one.format == "picture"]
+    assert (found.records, found.details["kinds"]) == (3, {"JPEG": 2, "PNG": 1})
+
+
 @pytest.mark.parametrize("mode", ["w", "w:gz"])
 def test_given_an_archive_then_its_elements_are_described(tmp_path: Path, mode: str) -> None:
     write_tar(tmp_path / "no-name", mode)

@@ -197,6 +197,29 @@ def test_given_a_restored_run_then_the_first_of_what_is_left_decides() -> None:
                 next(it)
 
 
+def test_given_a_worker_that_has_made_later_rows_then_these_decide_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def longest_idle(self: Any) -> Any:
+        with self._lock:
+            if self._idle:
+                return self._idle.pop(0)
+        return self._start()
+
+    def makes(x: Any) -> Any:
+        time.sleep(0.001)
+        if x == 0:
+            time.sleep(0.06)  # others are done before
+            raise ValueError(x)
+        return x if x < 8 else (x, 1)
+
+    monkeypatch.setattr(Workers, "_take", longest_idle)
+    rows = ps.Dataset.range(60).map(makes, num_parallel_calls=2, executor="processes")
+    ds = rows.ignore_errors().batch(20)
+    for _ in range(3):
+        assert [batch.tolist() for batch in ds] == [list(range(1, 8))]
+
+
 def test_given_no_order_then_one_result_comes_first(asked: list[tuple[int, bool]]) -> None:
     ds = in_workers(late, in_order=False)
     for _ in range(2):

@@ -122,3 +122,9 @@ def test_given_a_key_of_any_kind_then_the_error_is_that_of_its_element(key: Any)
         list(ds)
     assert "Did you mean" not in str(failed.value)
     assert len(list(ds.ignore_errors())) == len(ROWS["label"]) - 1
+
+
+def test_given_lists_of_several_lengths_then_it_is_said_that_a_list_is_a_tuple() -> None:
+    ds = ps.Dataset.range(3).map(lambda n: [0] * (int(n) + 1)).padded_batch(3)
+    with pytest.raises(ps.errors.DataError, match=r"A list counts as a tuple: .* return np\.array"):
+        list(ds)

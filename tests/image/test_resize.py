@@ -39,14 +39,26 @@ def test_given_an_image_then_the_kernels_bits_are_those_of_numpy(shape: Any, dty
     for size in itertools.product((1, 11, 37, 64), (1, 23, 50, 75)):
         for keep in (False, True):
             how = {"method": method, "preserve_aspect_ratio": keep}
-            if min(by_shape(shape, size)) < 1 and keep:
-                continue
             assert same(resize(image, size, **how), by_numpy(image, size, **how)), (size, keep)
 
 
-def by_shape(shape: Any, size: tuple[int, int]) -> tuple[int, int]:
-    scale = min(size[0] / shape[0], size[1] / shape[1])
-    return round(scale * shape[0]), round(scale * shape[1])
+@pytest.mark.parametrize("shape", [(300, 1, 3), (1, 300, 3), (2, 300, 1, 3)])
+def test_given_a_ratio_that_leaves_no_pixels_then_the_shape_is_that_of_numpy(shape: tuple[int, ...]) -> None:
+    image = np.ones(shape, np.uint8)
+    for method in ("bilinear", "nearest"):
+        how = {"method": method, "preserve_aspect_ratio": True}
+        assert same(resize(image, (10, 10), **how), by_numpy(image, (10, 10), **how))
+
+
+@pytest.mark.parametrize("method", ["bilinear", "nearest"])
+@pytest.mark.parametrize("shape", [(2, 5, 7, 0), (0, 5, 7, 3), (5, 7, 0)])
+def test_given_images_without_pixels_then_the_shape_is_that_of_numpy(
+    shape: tuple[int, ...], method: str
+) -> None:
+    image = np.zeros(shape, np.uint8)
+    assert same(resize(image, (3, 4), method), by_numpy(image, (3, 4), method=method))
+    ds = ps.Dataset.from_tensor_slices(np.zeros((9, *shape), np.uint8))
+    assert all(same(x, resize(image, (3, 4), method)) for x in ds.map(lambda x: resize(x, (3, 4), method)))
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.float32, np.int16, np.float64])

@@ -106,3 +106,15 @@ def test_given_plain_windows_then_no_dataset_is_started(monkeypatch: pytest.Monk
     monkeypatch.setattr("penstock.engine.stage.StageContext.open", None)
     ds = ps.Dataset.range(50).window(4, 1, drop_remainder=True).flat_map(lambda w: w.batch(4))
     assert len(drain(ds)) == 47
+
+
+def test_given_rows_larger_than_the_first_then_they_are_not_read_at_once() -> None:
+    rows = np.array([b"", *[bytes(100_000)] * 9], object)
+    seen = []
+
+    def looked_at(window: Any) -> Any:
+        seen.append(window.op.at_once(np.empty))
+        return window
+
+    assert len(drain(ps.Dataset.from_tensor_slices(rows).window(10).flat_map(looked_at))) == 10
+    assert seen == [None]

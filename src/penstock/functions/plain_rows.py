@@ -190,9 +190,11 @@ class PlainRows:
             message = f"{function.where}: the function's result for element {number} has {error}."
             raise DataError(message, op=function.label, number=number) from None
         except TypeError as error:
+            one = " A list counts as a tuple: for one array, return np.array([...])."
             raise DataError(
                 f"{function.where}: the function's result for element {number} does not match "
-                f"its earlier results: {error}. Return the same structure for every element.",
+                f"its earlier results: {error}. Return the same structure for every element."
+                f"{one if isinstance(result, list) else ''}",
                 op=function.label,
                 number=number,
             ) from None

@@ -27,7 +27,7 @@ def sides(size: Any, call: str) -> tuple[int, int]:
 
 def centres(old: float, new: int) -> NDArray[np.float32]:
     """Where the centres of the new pixels lie, in old pixels."""
-    scale = np.float32(old) / np.float32(new)
+    scale = np.float32(old) / np.float32(max(new, 1))
     return (np.arange(new, dtype=np.float32) + np.float32(0.5)) * scale
 
 
@@ -54,7 +54,7 @@ def neighbours(
 @lru_cache(maxsize=64)
 def covered(old: int, new: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     """For each new pixel the old ones that it covers, one in a row of the result, and their weights."""
-    width = np.float32(old) / np.float32(new)
+    width = np.float32(old) / np.float32(max(new, 1))
     at = centres(old, new)
     first = np.ceil(at - width - np.float32(0.5)).astype(np.int64)
     pixels = first + np.arange(2 * int(np.ceil(width)) + 1)[:, None]

@@ -45,7 +45,7 @@ class _Wanted:
     def picture(self, image: NDArray[Any] | Picture) -> Picture | None:
         """One image as the compiled kernel makes it; None where NumPy is to do it."""
         old, new = self._sizes(image)
-        if len(image.shape) == 4 or 0 in image.shape or image.dtype.kind not in "biuf":
+        if len(image.shape) == 4 or 0 in (*image.shape, *new) or image.dtype.kind not in "biuf":
             return None
         if self._smooth and self._method != "nearest" and (new[0] < old[0] or new[1] < old[1]):
             return Smaller(image, new) if new[0] < old[0] and new[1] < old[1] else None
@@ -55,6 +55,8 @@ class _Wanted:
 
     def stack(self, stack: NDArray[Any], empty: Empty = np.empty) -> NDArray[Any] | None:
         """Images in a stack as the compiled kernel makes them, whatever axes are before theirs."""
+        if not stack.size:
+            return None
         images = stack.reshape(-1, *stack.shape[-3:])
         pictures = [picture for one in images if (picture := self.picture(one)) is not None]
         if not pictures:

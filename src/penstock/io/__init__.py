@@ -24,6 +24,7 @@ if _TYPE_CHECKING:
     from penstock.io.raw import decode_raw
     from penstock.io.tfrecord_options import TFRecordOptions
     from penstock.io.tfrecord_writer import TFRecordWriter
+    from penstock.io.whole_file import read_file
 
 __all__ = [
     "FixedLenFeature",
@@ -45,6 +46,7 @@ __all__ = [
     "parse_sequence_example",
     "parse_single_example",
     "parse_single_sequence_example",
+    "read_file",
     "serialize_example",
     "serialize_sequence_example",
 ]
@@ -70,6 +72,7 @@ _HOMES = {
     "parse_sequence_example": "examples.parse_sequence",
     "parse_single_example": "examples.parse",
     "parse_single_sequence_example": "examples.parse_sequence",
+    "read_file": "whole_file",
     "serialize_example": "examples.serialize",
     "serialize_sequence_example": "examples.serialize_sequence",
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -133,6 +134,8 @@ class Finding:
             both = self.details.get(key)
             if isinstance(value, int) and isinstance(both, int) and not isinstance(value, bool):
                 self.details[key] = both + value
+            elif isinstance(value, dict) and isinstance(both, dict):
+                self.details[key] = dict(Counter(both) + Counter(value))
             elif both != value:
                 self.details[key] = "several" if both is not None else value
         self.samples = (self.samples + other.samples)[:samples]

@@ -72,6 +72,8 @@ class _Worker:
         """Whether nothing has been made in the slab for results, in this call."""
         self._copies = False
         """Whether the functions keep what they are given: then they get copies."""
+        self._told = False
+        """Whether it was told what the first result of the stream looks like."""
 
     def start(
         self, parcel: Parcel, around: dict[str, Any], over_block: bool, kernels: bool, descriptors: list[int]
@@ -132,7 +134,9 @@ class _Worker:
         self._made = self._for_results[made_in[0]]
         assert self._rows is not None and self._given is not None, descriptors
         if structure is not None:
-            self._rows.structure = LEAF if structure.is_leaf else structure
+            self._rows.structure, self._told = LEAF if structure.is_leaf else structure, True
+        elif not self._told:
+            self._rows.structure = None  # what it has made before may come later in the stream
         self._given.see(given)
         self._made.see(made_in[1])
         mark = self._made.progress()

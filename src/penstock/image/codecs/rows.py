@@ -28,7 +28,12 @@ def contents_of(value: Any, call: str) -> memoryview:
         view = memoryview(value)
         if view.contiguous:
             return view.cast("B")
-    raise ArgumentTypeError(f"{call}: expected the bytes of an image, got {_described(value)}.")
+    read = (
+        " If it is the name of a file, read that first: ps.io.read_file(name)."
+        if isinstance(value, str)
+        else ""
+    )
+    raise ArgumentTypeError(f"{call}: expected the bytes of an image, got {_described(value)}.{read}")
 
 
 def _described(value: Any) -> str:

@@ -116,9 +116,12 @@ class KeptRows(Op):
     def at_once(self, empty: Empty) -> Block | None:
         if self.hold.kept.read(self.first, 1, self.leaf).nbytes * self.count > LITTLE:
             return None
-        rows, parts = RunningKeptRows(self), []
+        rows, parts, size = RunningKeptRows(self), [], 0
         while (part := rows.pull(self.count)) is not None:
             parts.append(part)
+            size += part.nbytes
+            if size > LITTLE:  # others are larger than the first
+                return None
         return parts[0] if len(parts) == 1 else joined(parts, empty)
 
     def find_spec(self) -> Spec | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -24,7 +25,11 @@ def chain(op: Op) -> str:
     return f"{op.name}({', '.join(map(chain, op.inputs))})"
 
 
-_LOADER = " A DataLoader of torch takes ds.as_torch(), with batch_size=None."
+def _loader() -> str:
+    """What to say to somebody who may have given a dataset to torch's DataLoader."""
+    return (
+        " A DataLoader of torch takes ds.as_torch(), with batch_size=None." if "torch" in sys.modules else ""
+    )
 
 
 def no_rows_by_number(op: Op) -> ArgumentTypeError:
@@ -43,14 +48,14 @@ def length(op: Op) -> int:
     if op.cardinality == INFINITE:
         raise TypeError(
             op.fail(
-                f"expected a dataset that ends, to tell its length: take(n) or repeat(n) ends one.{_LOADER}"
+                f"expected a dataset that ends, to tell its length: take(n) or repeat(n) ends one.{_loader()}"
             )
         )
     if op.cardinality == UNKNOWN:
         raise TypeError(
             op.fail(
                 "the length of this dataset is not known before it is read. Say it with "
-                f"ds.apply(ps.assert_cardinality(n)), or count: ds.reduce(0, lambda n, _: n + 1).{_LOADER}"
+                f"ds.apply(ps.assert_cardinality(n)), or count: ds.reduce(0, lambda n, _: n + 1).{_loader()}"
             )
         )
     return op.cardinality
