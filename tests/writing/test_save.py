@@ -275,3 +275,14 @@ def test_given_a_dataset_of_the_files_that_would_be_removed_then_they_stay(tmp_p
     loaded.map(lambda x: x * 2).save(tmp_path / "other")
     loaded.map(lambda x: x * 3).save(tmp_path / "other", overwrite=True)
     assert [int(x) for x in ps.Dataset.load(tmp_path / "other")] == list(range(0, 30, 3))
+
+
+def test_given_more_files_than_are_kept_by_name_then_none_of_them_is_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("penstock.io.stores.watched.MOST", 2)
+    ps.Dataset.range(3).save(tmp_path / "kept")
+    lines = ps.TextLineDataset(["one", "two", "three"]).map(len)
+    with pytest.raises(ArgumentError, match=r"does not read from, but it reads .*\.blocks"):
+        lines.concatenate(ps.Dataset.load(tmp_path / "kept")).save(tmp_path / "kept", overwrite=True)
+    assert [int(x) for x in ps.Dataset.load(tmp_path / "kept")] == [0, 1, 2]

@@ -361,3 +361,14 @@ def test_given_a_dataset_of_the_files_that_would_be_removed_then_they_stay(tmp_p
     (folder / "lines.txt").write_bytes(b"one\ntwo\n")  # not called as shards are
     ps.TextLineDataset(folder / "lines.txt").write_tfrecord(folder, overwrite=True)
     assert counts(folder) == [2]
+
+
+def test_given_more_files_than_are_kept_by_name_then_none_of_them_is_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("penstock.io.stores.watched.MOST", 2)
+    written = rows().write_tfrecord(tmp_path / "data")
+    ds = ps.TFRecordDataset(["one", "two", "three"]).concatenate(ps.TFRecordDataset(written.shards))
+    with pytest.raises(ArgumentError, match=r"does not read from, but it reads .*data-00000"):
+        ds.write_tfrecord(tmp_path / "data", overwrite=True)
+    assert len(parsed(tmp_path / "data")) == N

@@ -15,7 +15,7 @@ from penstock.graph.passes import plan_of
 from penstock.io.formats.saved_folder import SavedWriter, check_own, remove_files, saved_in
 from penstock.io.formats.saved_manifest import COMPLETE, SavedManifest, difference, load_manifest
 from penstock.io.formats.saved_structure import NotSaved
-from penstock.io.stores.watched import change, present
+from penstock.io.stores.watched import change, paths_of, present
 from penstock.io.stores.writing import BUFFER
 from penstock.memory.shared import Budget
 from penstock.ops.prefetch import Prefetch
@@ -60,7 +60,7 @@ class Saving:
         manifest = load_manifest(self.folder)
         check_own(self.folder, manifest, call)
         if self.overwrite:
-            check_not_read(saved_in(self.folder), self.wanted.sources, call)
+            check_not_read(saved_in(self.folder), paths_of(self.op), call)
         if manifest is None or self.overwrite:
             manifest = self.wanted
         else:

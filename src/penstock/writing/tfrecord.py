@@ -18,7 +18,7 @@ from penstock.engine.run import Run
 from penstock.errors import ArgumentError, ElementError, StoreError
 from penstock.graph.op import AUTOTUNE, Op
 from penstock.graph.passes import plan_of
-from penstock.io.stores.watched import change, present
+from penstock.io.stores.watched import change, paths_of, present
 from penstock.io.stores.writing import BUFFER
 from penstock.memory.shared import Budget
 from penstock.ops.map import Map
@@ -82,7 +82,7 @@ class Writing:
         """The manifest to go on with: that of the same call before, or a new one; and whether it is new."""
         if self.overwrite:
             call = f"write_tfrecord(directory=) at {user_site()}"
-            check_not_read(shards_in(self.folder), self.wanted.sources, call)
+            check_not_read(shards_in(self.folder), paths_of(self.op), call)
         manifest = None if self.overwrite else load_manifest(self.folder)
         if manifest is None:
             found = [] if self.overwrite else shards_in(self.folder)

@@ -27,7 +27,7 @@ def watched(op: Op) -> Watched:
     """
     found: Watched = {}
     rest, there = blake2b(digest_size=16), 0
-    for path in _paths(op, set()):
+    for path in paths_of(op):
         if len(found) < MOST or path in found:
             found[path] = _stamp(path)
         else:
@@ -57,6 +57,11 @@ def change(before: Watched, now: Watched) -> str:
 def present(now: Watched) -> Watched:
     """The files that are there."""
     return {path: stamp for path, stamp in now.items() if stamp}
+
+
+def paths_of(op: Op) -> Iterator[str]:
+    """All files and folders of this machine that the ops of a pipeline name."""
+    return _paths(op, set())
 
 
 def _paths(op: Op, seen: set[int]) -> Iterator[str]:
