@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import penstock as ps
-from engine.leftovers import children
+from engine.leftovers import children, descriptors
 from penstock.engine.processes import lost
+from penstock.engine.processes.calls import Workers
 from penstock.engine.processes.lingering import Lingering
 from penstock.engine.processes.link import Link
 from penstock.engine.processes.lost import WorkerLost
+from penstock.engine.processes.serving import Server
 from penstock.engine.processes.starting import Functions
 
 pytestmark = pytest.mark.usefixtures("one_server")
@@ -139,3 +143,26 @@ def test_workers_that_are_started_together_look_once_who_was_killed(monkeypatch:
 def test_workers_draw_numbers_of_their_own() -> None:
     ds = in_workers(lambda x: np.random.randint(0, 1 << 62))
     assert len({int(number) for _ in range(2) for number in ds}) == 80
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_given_a_worker_whose_descriptors_find_no_place_then_that_is_said_and_none_is_left(
+    monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    before = descriptors()
+    received = [os.dup(0) for _ in range(count)]
+    monkeypatch.setattr(Server, "_ask", lambda *_: ((1,), received))
+    with pytest.raises(OSError, match="Too many open files"):
+        Server.fork(Server.__new__(Server), lambda: False)
+    assert descriptors() <= before
+
+
+def test_what_is_said_of_lost_workers_takes_the_place_of_nothing_else() -> None:
+    notes = ["called in worker processes"]
+    workers = Workers.__new__(Workers)
+    workers._lock, workers._lost, workers._said = threading.Lock(), 0, ""
+    workers._context = SimpleNamespace(meter=SimpleNamespace(notes=notes))  # type: ignore[assignment]
+    workers._say(WorkerLost("it was killed", 0), None, np.arange(2))
+    notes[:] = [notes[1], "called in threads"]
+    workers._say(WorkerLost("it was killed", 0), None, np.arange(2))
+    assert [note.partition(" ")[0] for note in notes] == ["2", "called"]

@@ -126,6 +126,22 @@ def test_given_little_work_then_numba_is_not_loaded_and_given_more_it_is() -> No
     assert json.loads(told.stdout) == [False, True, True]
 
 
+@pytest.mark.parametrize(("budget", "loaded"), [("64MiB", False), ("1GiB", True)])
+def test_given_a_small_budget_then_numba_is_not_loaded_for_it(budget: str, loaded: bool) -> None:
+    code = f"""
+        import sys
+        import numpy as np
+        import penstock as ps
+        ds = ps.Dataset.from_tensor_slices(np.zeros((40, 600, 800, 3), np.uint8))
+        ds = ds.map(lambda x: ps.image.resize(x, (20, 30)))
+        list(ds.iterate(memory={budget!r}))
+        print("numba" in sys.modules)
+    """
+    lines = "\n".join(line.strip() for line in code.strip().splitlines())
+    told = subprocess.run([sys.executable, "-c", lines], capture_output=True, text=True, check=True)
+    assert told.stdout.strip() == str(loaded)
+
+
 # Pictures that are decoded when it is known what is to be done with them
 
 

@@ -7,7 +7,7 @@ import sys
 from argparse import Namespace
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from functools import partial
+from functools import lru_cache, partial
 from types import CodeType, FunctionType, MethodType, ModuleType, SimpleNamespace
 from typing import Any
 
@@ -99,7 +99,9 @@ def _set_by(function: FunctionType) -> Iterator[tuple[str, str]]:
                 yield own, item_of.argval
 
 
+@lru_cache(maxsize=256)
 def _steps(code: CodeType) -> list[dis.Instruction]:
+    """Its instructions, which every run of a pipeline asks for."""
     return [step for step in dis.get_instructions(code) if step.opname not in _SKIPPED]
 
 

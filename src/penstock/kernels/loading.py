@@ -18,11 +18,14 @@ ENOUGH = 2 << 30
 
 SOON = 16 << 20
 """The bytes of work that NumPy takes about as long for as loading takes, where it is that much slower."""
+AMPLE = 512 << 20
+"""The least budget of a run in which they are had at once for that."""
 PATIENCE = 1.0
 """Seconds that who wants them waits: beside threads that compute, loading takes five times as long."""
 
 _ready = False
 _seen = _come = 0
+_budget = ENOUGH
 _loader: threading.Thread | None = None
 
 
@@ -44,15 +47,23 @@ def want(nbytes: int, budget: int) -> None:
         _loader.join(PATIENCE)
 
 
+def held_to(budget: int) -> None:
+    """Say that a run of that budget begins: until the next one does, functions are called for it."""
+    global _budget
+    _budget = budget
+
+
 def earned(nbytes: int) -> bool:
     """Whether a kernel that is many times as quick as NumPy is to be had at once, at the price of Numba.
 
-    That is where Numba is there already, or once `SOON` bytes of such work have come to this process.
+    That is where Numba is there already, or once `SOON` bytes of such work have come to this process and the
+    run that began last has an `AMPLE` budget.
     """
     global _come
-    if "numba" not in sys.modules:
-        _come += nbytes
-    return _come >= SOON or "numba" in sys.modules
+    if "numba" in sys.modules:
+        return True
+    _come += nbytes
+    return _come >= SOON and _budget >= AMPLE
 
 
 def load() -> None:

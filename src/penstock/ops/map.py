@@ -210,6 +210,7 @@ class RunningMap(Divisible):
     def __init__(self, op: Map, context: Context) -> None:
         self._op = op
         self._context = context
+        loading.held_to(context.ledger.budget)
         self._carried = op.carried
         self._upstream = context.input()
         functions = [

@@ -62,7 +62,7 @@ class Workers:
         self._blocks_lost = 0
         """Workers that were lost with a whole block, at nobody knows which row."""
         self._lost = 0
-        self._said = -1
+        self._said = ""
         serving.use()
         try:
             hooks = (self._born, self._slabs, self._drop)
@@ -362,11 +362,11 @@ class Workers:
             self._lost += 1
             text = f"{self._lost} lost of its workers, all replaced; the last one with {rows}: {lost}"
             notes = self._context.meter.notes
-            if self._said < 0:
-                self._said = len(notes)
-                notes.append(text)
+            if self._said in notes:  # others come and go
+                notes[notes.index(self._said)] = text
             else:
-                notes[self._said] = text
+                notes.append(text)
+            self._said = text
 
     def _kill(self) -> None:
         """The run ends: nobody waits for a worker any more."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import errno
 import os
 import select
 import socket
@@ -106,7 +107,12 @@ class Server:
         """A new worker."""
         read, write = os.pipe2(os.O_CLOEXEC)
         try:
-            (pid,), (ended, link) = self._ask(("fork",), (write,), stop)
+            (pid,), received = self._ask(("fork",), (write,), stop)
+            if len(received) < 2:  # the others found no place here
+                for descriptor in received:
+                    os.close(descriptor)
+                raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+            ended, link = received
         except BaseException:
             os.close(read)
             raise
