@@ -37,6 +37,19 @@ def events(ds: ps.Dataset, limit: int = 60, **options: Any) -> list[Any]:
     return out
 
 
+def outcomes(ds: ps.Dataset) -> list[Any]:
+    """The elements of a dataset, with the errors in their places."""
+    found: list[Any] = []
+    with ds.iterate() as it:
+        while True:
+            try:
+                found.append(next(it))
+            except StopIteration:
+                return found
+            except ps.errors.ElementError as error:
+                found.append(error)
+
+
 def plain(element: Any) -> Any:
     """An element as Python's own numbers and lists."""
     if isinstance(element, dict):

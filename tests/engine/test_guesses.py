@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import penstock as ps
+from contract import streams
 from penstock.blocks.block import Block
 from penstock.blocks.columns import DenseColumn
 from penstock.blocks.structure import LEAF, structure_of
@@ -66,16 +67,11 @@ def signals(folder: Path) -> Callable[[Any], None]:
 
 
 def outcomes(ds: ps.Dataset) -> list[Any]:
-    """What comes of all elements: results, and the text of errors, in their order."""
-    found: list[Any] = []
-    with ds.iterate() as it:
-        while True:
-            try:
-                found.append(next(it))
-            except StopIteration:
-                return found
-            except ElementError as error:
-                found.append((type(error).__name__, error.number))
+    """What comes of all elements: results, and what errors are and of which element, in their order."""
+    return [
+        (type(one).__name__, one.number) if isinstance(one, ElementError) else one
+        for one in streams.outcomes(ds)
+    ]
 
 
 def test_given_a_second_run_then_another_worker_does_not_wait_for_the_first_result(

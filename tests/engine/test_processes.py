@@ -356,8 +356,13 @@ def test_given_a_server_that_lingers_then_the_next_run_uses_it(monkeypatch: pyte
 
 def end_the_server() -> None:
     serving.at_exit()
-    assert serving._lingering.thread is not None
-    serving._lingering.leave()
+    lingering = serving._lingering
+    thread = lingering.thread
+    assert thread is not None
+    lingering.stop()
+    with lingering._changed:
+        lingering._changed.notify()  # it would find out in its own time
+    thread.join()
 
 
 @pytest.mark.usefixtures("no_server")

@@ -8,18 +8,7 @@ import numpy as np
 import pytest
 
 import penstock as ps
-
-
-def outcomes(ds: Any) -> list[Any]:
-    found: list[Any] = []
-    with ds.iterate() as it:
-        while True:
-            try:
-                found.append(next(it))
-            except StopIteration:
-                return found
-            except ps.errors.ElementError as error:
-                found.append(error)
+from contract.streams import outcomes
 
 
 def test_given_rows_of_one_length_then_a_map_decodes_them_over_the_block_and_knows_its_spec() -> None:

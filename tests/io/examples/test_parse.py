@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import penstock as ps
 from contract.example_twin import parsed
+from contract.streams import outcomes
 from fuzz.example import field, varint
 from penstock.blocks.block import Block
 from penstock.blocks.build import column_of
@@ -49,19 +50,6 @@ def rows_of(function: Any) -> RowFunction:
         site = "here.py:1"
 
     return RowFunction([UserFunction(function, Declared(), "map")])
-
-
-def outcomes(ds: Any) -> list[Any]:
-    """The elements of a dataset, with the errors in their places."""
-    found: list[Any] = []
-    with ds.iterate() as it:
-        while True:
-            try:
-                found.append(next(it))
-            except StopIteration:
-                return found
-            except ps.errors.ElementError as error:
-                found.append(error)
 
 
 def test_given_examples_then_one_by_one_batched_and_in_a_map_they_are_the_same() -> None:

@@ -40,11 +40,3 @@ class Lingering:
             due, self._until, self.thread = self._until is not None, None, None
         if due:
             self._end()
-
-    def leave(self) -> None:
-        """End the thread now, without `end`."""
-        with self._changed:
-            self._until, thread = None, self.thread
-            self._changed.notify()
-        if thread is not None:
-            thread.join()
