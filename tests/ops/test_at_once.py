@@ -41,6 +41,11 @@ WAYS: dict[str, Callable[[], ps.Dataset]] = {
         .window(4, 1)
         .flat_map(lambda x, y: ps.Dataset.zip(x.batch(4), y.batch(2)))
     ),
+    "pairs of a batch and rows": lambda: (
+        ps.Dataset.from_tensor_slices((np.arange(23), np.arange(23)))
+        .window(4, 1)
+        .flat_map(lambda x, y: ps.Dataset.zip(x.batch(4), y))
+    ),
     "dicts": lambda: (
         ps.Dataset.from_tensor_slices({"a": np.arange(23)}).window(4).flat_map(lambda d: d["a"].batch(4))
     ),
