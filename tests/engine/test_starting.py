@@ -35,8 +35,10 @@ def ended() -> threading.Event:
 def lingering(ended: threading.Event) -> Iterator[Lingering]:
     made = Lingering(ended.set)
     yield made
-    made.leave()
-    assert made.thread is None
+    if (thread := made.thread) is not None:
+        made.begin(0)
+        thread.join(60)
+        assert not thread.is_alive()
 
 
 def test_what_lingers_ends_after_its_time(lingering: Lingering, ended: threading.Event) -> None:
@@ -65,6 +67,15 @@ def test_what_begins_again_has_the_same_thread_and_its_time_anew(
     assert lingering.thread is thread and thread is not None
     thread.join(0.1)
     assert thread.is_alive() and not ended.is_set()
+
+
+def test_what_begins_again_for_less_ends_the_sooner(lingering: Lingering, ended: threading.Event) -> None:
+    lingering.begin(NEVER)
+    thread = lingering.thread
+    assert thread is not None
+    thread.join(0.02)
+    lingering.begin(SOON)
+    assert ended.wait(60)
 
 
 def in_workers(function: Any) -> ps.Dataset:

@@ -17,6 +17,7 @@ class Lingering:
         self._end = end
         self._changed = threading.Condition()
         self._until: float | None = None
+        self._looks = 0.0
         self.thread: threading.Thread | None = None
 
     def begin(self, seconds: float) -> None:
@@ -27,6 +28,8 @@ class Lingering:
                 thread = threading.Thread(target=self._wait, name="penstock-server", daemon=True)
                 thread.start()
                 self.thread = thread
+            elif self._until < self._looks:
+                self._changed.notify()
 
     def stop(self) -> None:
         """Do not; the thread finds out when it would have."""
@@ -36,6 +39,7 @@ class Lingering:
     def _wait(self) -> None:
         with self._changed:
             while self._until is not None and (left := self._until - monotonic()) > 0:
+                self._looks = self._until
                 self._changed.wait(left)
             due, self._until, self.thread = self._until is not None, None, None
         if due:
