@@ -126,6 +126,7 @@ def test_given_readers_that_have_ended_then_they_add_nothing() -> None:
         ([], ArgumentTypeError, "expected the states of all readers"),
         ({}, ArgumentTypeError, "expected the states of all readers"),
         ([1, 2], ArgumentTypeError, "expected what it.state"),
+        (["{", "}"], ArgumentTypeError, "expected what it.state"),
     ],
 )
 def test_given_no_states_then_it_is_refused(states: Any, error: type[Exception], said: str) -> None:
@@ -140,6 +141,17 @@ def test_given_states_of_different_passes_then_they_are_refused() -> None:
             states.append(it.state())
     with pytest.raises(ArgumentError, match=r"states of one epoch, got \[0, 1\]"):
         ps.reshard(before, states, 4, 0)
+
+
+def test_given_states_that_were_changed_then_they_are_refused() -> None:
+    states, _ = run_all(before, 2, [1])
+    with pytest.raises(ArgumentError, match="a state is damaged"):
+        ps.reshard(before, [states[0], {**states[1], "elements": 2}], 3, 0)
+    with ps.reshard(before, states, 3, 0) as it:
+        next(it)
+        again = it.state()
+    with pytest.raises(ArgumentError, match="a state is damaged"), ps.reshard(before, states, 3, 0) as it:
+        it.load_state_dict({**again, "elements": 7})
 
 
 def test_given_states_of_another_pipeline_then_they_are_refused() -> None:

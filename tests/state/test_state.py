@@ -40,6 +40,10 @@ def rest_of(ds: ps.Dataset, state: Any) -> list[str]:
         return events(it, 10_000)
 
 
+def several(x: Any) -> ps.Dataset:
+    return ps.Dataset.range(x, x + 3)
+
+
 @pytest.mark.usefixtures("share")
 def test_given_failing_elements_when_resumed_then_each_is_used_up_once() -> None:
     ds = failing(12, 2, 3, 7).batch(2)
@@ -314,8 +318,51 @@ def test_given_one_cache_in_two_places_then_both_give_every_element_and_so_does_
 def test_given_a_damaged_state_then_it_is_refused_and_the_line_named(wrong: Any) -> None:
     ds = ps.Dataset.range(9).batch(2)
     state, _ = stopped(ds, 2)
-    with pytest.raises(ArgumentError, match=r"iterate\(state=\) at .*test_state\.py:\d+: the state is"):
-        ds.iterate(state={**state, **wrong})
+    for form in (state, {name: value for name, value in state.items() if name != "check"}):
+        with pytest.raises(ArgumentError, match=r"iterate\(state=\) at .*test_state\.py:\d+: the state is"):
+            ds.iterate(state={**form, **wrong})
+
+
+def changes_of(value: Any) -> list[Any]:
+    """The same plain data with one thing changed, for every thing in it."""
+    if isinstance(value, dict):
+        return [{**value, name: other} for name, part in value.items() for other in changes_of(part)]
+    if isinstance(value, list):
+        shorter = [value[:-1]] if value else []
+        return [
+            *shorter,
+            *(
+                [*value[:i], other, *value[i + 1 :]]
+                for i, part in enumerate(value)
+                for other in changes_of(part)
+            ),
+        ]
+    return [not value] if isinstance(value, bool) else [value + 1 if isinstance(value, int) else "other"]
+
+
+def test_given_a_state_with_anything_changed_then_it_is_refused() -> None:
+    ds = ps.Dataset.range(90).shuffle(20, seed=1).interleave(several, cycle_length=3).map(branchy).batch(2)
+    state, rest = stopped(ds, 9)
+    changed = changes_of(state)
+    assert len(changed) > 30
+    for other in changed:
+        with pytest.raises(ArgumentError, match=r"iterate\(state=\) at .*test_state\.py:\d+: the state "):
+            ds.iterate(state=other)
+    assert rest_of(ds, state) == rest
+
+
+def test_given_a_state_with_something_beside_it_or_with_numbers_of_numpy_then_the_rest_is_the_same() -> None:
+    ds = ps.Dataset.range(9).batch(2)
+    state, rest = stopped(ds, 2)
+    assert rest_of(ds, {**state, "step": 7}) == rest
+    assert rest_of(ds, {**state, "elements": np.int64(state["elements"])}) == rest
+
+
+def test_given_a_state_of_a_library_that_had_no_checks_then_the_rest_is_the_same() -> None:
+    ds = ps.Dataset.range(9).batch(2)
+    state, rest = stopped(ds, 2)
+    del state["check"]
+    assert rest_of(ds, state) == rest
 
 
 def test_given_a_scan_whose_state_is_too_large_to_be_saved_then_the_rest_is_the_same() -> None:

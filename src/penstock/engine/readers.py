@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -20,7 +21,7 @@ from penstock.memory.budget import Memory, resolve_budget
 from penstock.memory.shared import Budget
 from penstock.ops.rejoined import Part, Rejoined
 from penstock.state.readers import Share, said, share_of, shares
-from penstock.state.saved import FORMAT, checked, unpacked, with_seeds
+from penstock.state.saved import CHANGED, CHECK, FORMAT, checked, is_as_it_was, unpacked, with_seeds
 
 CALL = "reshard"
 Readers = Callable[[int, int], Pipeline]
@@ -88,9 +89,12 @@ def reshard(
 
 def _plain(state: Any) -> dict[str, Any]:
     if isinstance(state, str | bytes):
-        state = json.loads(state)
+        with suppress(ValueError):
+            state = json.loads(state)
     if not isinstance(state, Mapping) or "penstock" not in state:
         raise ArgumentTypeError(f"{CALL}(states=): expected what it.state() gave, got {state!r:.80}.")
+    if not is_as_it_was(state):
+        raise ArgumentError(f"{CALL}(states=): a state is damaged: {CHANGED}.")
     return dict(state)
 
 
@@ -122,7 +126,7 @@ def _resumed(readers: Readers, num_shards: int, index: int, memory: Memory | Non
     budget = resolve_budget(memory, options, call=CALL)
     built = _build(readers, state, num_shards, index, budget)
     plan = Plan(built.declared, built.root, built.plan.options, built.plan.block_bytes, built.plan.changes)
-    head = {key: state[key] for key in state if key not in ("elements", "state")}
+    head = {key: state[key] for key in state if key not in ("elements", "state", CHECK)}
     return Run(
         plan,
         budget,

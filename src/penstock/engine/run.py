@@ -33,7 +33,7 @@ from penstock.memory.pool import Pool, return_free_memory
 from penstock.memory.shared import Budget
 from penstock.memory.spill import Scratch
 from penstock.report.report import OpReport, Report
-from penstock.state.saved import head_of
+from penstock.state.saved import head_of, sealed
 
 TRIM_ABOVE = 4 << 20
 """A run that has held more than this asks the C library for its free pages at the end."""
@@ -183,7 +183,7 @@ class Run:
 
     def packed(self, at: State, elements: int) -> dict[str, Any]:
         """What the user gets of a state (`where`), and `iterate(state=...)` takes."""
-        return {**self.head, "elements": elements, "state": at}
+        return sealed({**self.head, "elements": elements, "state": at})
 
     def where(self, elements: int) -> tuple[State, int]:
         """The state so many elements after those that were told of, and how many that are in all."""

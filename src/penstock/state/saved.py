@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Any
 
 from penstock.errors import ArgumentError, ArgumentTypeError
@@ -16,6 +17,11 @@ from penstock.state.described import described, difference, python
 
 FORMAT = 1
 """The number of the form of a state. A library reads those of all before it."""
+CHECK = "check"
+"""Where a state has the hash of the rest of it."""
+PARTS = ("penstock", "epoch", "seed", "seeds", "python", "pipeline", "plan", "parts", "elements", "state")
+"""What the rest is. What users put beside it is theirs."""
+CHANGED = "it is not as it was when it was taken. Go on from one that was saved earlier, or begin anew"
 
 
 @dataclass(frozen=True)
@@ -47,6 +53,25 @@ def head_of(plan: Plan, seed: int | None, epoch: int) -> dict[str, Any]:
         "pipeline": described(plan.declared.op),
         "plan": shape_of(plan.root),
     }
+
+
+def sealed(state: dict[str, Any]) -> dict[str, Any]:
+    """The state, with what tells later whether it is still as it was."""
+    return {**state, CHECK: _hash(state)}
+
+
+def _hash(state: Mapping[str, Any]) -> str:
+    parts = [state.get(name) for name in PARTS]
+    text = json.dumps(parts, sort_keys=True, default=lambda array: array.tolist())
+    return blake2b(text.encode(), digest_size=8).hexdigest()
+
+
+def is_as_it_was(state: Mapping[str, Any]) -> bool:
+    """Whether nothing has changed a state since it was taken; those of older libraries do not tell."""
+    try:
+        return CHECK not in state or state[CHECK] == _hash(state)
+    except (AttributeError, TypeError, ValueError):  # something that no state has
+        return False
 
 
 def _refuse_any_order(root: Node) -> None:
@@ -86,6 +111,8 @@ def unpacked(state: Any) -> Saved:
         )
     if "parts" in state:
         raise ArgumentError(_refused("the state is one of ps.reshard. Go on with it there: ps.reshard"))
+    if not is_as_it_was(state):
+        raise ArgumentError(_refused(f"the state is damaged: {CHANGED}"))
     try:
         seed = state["seed"]
         return Saved(
