@@ -143,6 +143,7 @@ HEAVY = Work(
     peers=(
         Peer("penstock", "", penstock("auto")),
         Peer("penstock", "asked", penstock("processes"), "(executor='processes')"),
+        Peer("penstock", "asked", penstock("jit"), "(executor='jit')"),
         Peer("tf.data", "naive", tf_data, "(numpy_function)"),
         Peer("torch", "naive", torch(0, keep=False), "(no workers)"),
         Peer("torch", "naive", torch(1, keep=False), "(1 worker)"),
@@ -165,6 +166,7 @@ FIRST = Work(
     peers=(
         Peer("penstock", "", first(penstock("auto"))),
         Peer("penstock", "asked", first(penstock("processes")), "(executor='processes')"),
+        Peer("penstock", "asked", first(penstock("jit")), "(executor='jit')"),
         Peer("tf.data", "naive", first(tf_data), "(numpy_function)"),
         Peer("torch", "naive", first(torch(1, keep=False)), "(1 worker)"),
         Peer("torch", "best", first(torch(2, keep=False)), "(2 workers)"),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 
 import penstock as ps
+from penstock.functions import jitted
 
 
 def collatz(x: Any) -> Any:
@@ -85,3 +87,90 @@ def test_given_shuffles_around_then_the_stream_is_that_of_plain_calls() -> None:
     plain = ds.map(collatz).shuffle(50, seed=1)
     jitted = ds.map(collatz, executor="jit").shuffle(50, seed=1)
     assert [int(x) for x in plain] == [int(x) for x in jitted]
+
+
+FACTOR = 2
+TABLE = np.arange(5)
+ELSEWHERE = ModuleType("elsewhere")
+ELSEWHERE.factor = 2  # type: ignore[attr-defined]
+
+
+def scaled(x: int) -> int:
+    return x * FACTOR
+
+
+def looked_up(x: int) -> int:
+    return TABLE[x]  # type: ignore[no-any-return]
+
+
+def of_a_module(x: int) -> int:
+    return x * ELSEWHERE.factor
+
+
+@pytest.fixture
+def compiled(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The loops that were compiled."""
+    found: list[Any] = []
+    written = jitted._written
+
+    def counted(*arguments: Any) -> Any:
+        found.append(arguments)
+        return written(*arguments)
+
+    monkeypatch.setattr(jitted, "_written", counted)
+    return found
+
+
+def test_given_the_next_run_then_nothing_is_compiled_again(compiled: list[Any]) -> None:
+    ds = ps.Dataset.range(4).map(looked_up, executor="jit")
+    for _ in range(3):
+        assert [int(x) for x in ds] == [0, 1, 2, 3]
+    assert len(compiled) == 1
+
+
+@pytest.mark.parametrize(
+    ("function", "change", "after"),
+    [
+        (scaled, lambda patch: patch.setitem(globals(), "FACTOR", 3), [0, 3, 6, 9]),
+        (looked_up, lambda _: TABLE.__setitem__(4, 40), [0, 1, 2, 3, 40]),
+        (of_a_module, lambda patch: patch.setattr(ELSEWHERE, "factor", 3), [0, 3, 6, 9]),
+    ],
+)
+def test_given_what_a_function_reads_has_changed_then_the_next_run_sees_it(
+    function: Any, change: Any, after: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ds = ps.Dataset.range(len(after)).map(function, executor="jit")
+    before = [int(x) for x in ds]
+    change(monkeypatch)
+    assert [int(x) for x in ds] == after != before
+
+
+def test_given_a_closure_that_has_changed_then_the_next_run_sees_it() -> None:
+    factor = 2
+
+    def times(x: int) -> int:
+        return x * factor
+
+    ds = ps.Dataset.range(3).map(times, executor="jit")
+    assert [int(x) for x in ds] == [0, 2, 4]
+    factor = 5
+    assert [int(x) for x in ds] == [0, 5, 10]
+
+
+def test_given_results_of_another_shape_in_the_next_run_then_they_are_taken(
+    compiled: list[Any],
+) -> None:
+    lengths = [2, 2]
+
+    def rows() -> Any:
+        return iter([np.arange(length) for length in lengths])
+
+    def as_many(x: Any) -> Any:
+        return np.ones(x[-1] + 1)
+
+    spec = ps.TensorSpec((None,), np.int64)
+    ds = ps.Dataset.from_generator(rows, output_signature=spec).map(as_many, executor="jit")
+    assert [len(x) for x in ds] == [2, 2]
+    lengths[:] = [3, 3]
+    assert [len(x) for x in ds] == [3, 3]
+    assert len(compiled) == 2

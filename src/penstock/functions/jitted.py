@@ -14,21 +14,29 @@ from penstock.blocks.block import Block
 from penstock.blocks.columns import DenseColumn
 from penstock.blocks.structure import Structure, structure_of
 from penstock.errors import ArgumentError
+from penstock.functions.frozen import frozen
 from penstock.functions.function import UserFunction
 from penstock.functions.plain_rows import Outcome
 from penstock.kernels.spans import Empty
 
 NUMBERS = "biufc"
 """The kinds of dtype that it takes and gives."""
+KEPT = 64
+"""So many compiled functions and loops are kept for the next run."""
 
 
 class JittedRows:
     """Calls of the compiled function, for elements that are numbers, arrays, or tuples of them."""
 
-    def __init__(self, functions: Sequence[UserFunction], empty: Empty) -> None:
+    def __init__(
+        self, functions: Sequence[UserFunction], empty: Empty, compiled: dict[Hashable, Any] | None = None
+    ) -> None:
+        """`compiled` is what earlier runs have compiled."""
         self._function = functions[-1]
         self._empty = empty
         self._loops: dict[Hashable, _Loop] = {}
+        self._frozen = frozen(self._function.function)
+        self._compiled = {} if compiled is None or self._frozen is None else compiled
 
     def apply(self, block: Block, numbers: NDArray[np.int64], room: int) -> Outcome:
         """As `PlainRows.apply`."""
@@ -40,7 +48,7 @@ class JittedRows:
         loop = self._loops.get(signature)
         if loop is None:
             try:
-                loop = self._loops[signature] = self._compiled(arrays)
+                loop = self._loops[signature] = self._loop_for(arrays)
             except _FirstFailed as first:
                 return Outcome(None, 1, self._function.failed(first.error, int(numbers[0])))
         rows = min(block.rows, max(1, room // max(loop.row_bytes, 1)))
@@ -73,19 +81,11 @@ class JittedRows:
             )
         return arrays
 
-    def _compiled(self, arrays: list[NDArray[Any]]) -> _Loop:
-        numba: Any = importlib.import_module("numba")
-        from numba.core.errors import NumbaError
+    def _loop_for(self, arrays: list[NDArray[Any]]) -> _Loop:
         from numba.np.numpy_support import as_dtype
 
-        function: Any = self._function.function
-        compiled: Any = function if hasattr(function, "py_func") else numba.njit(nogil=True)(function)
         row = [array[0] for array in arrays]
-        types = tuple(numba.typeof(leaf) for leaf in row)
-        try:
-            compiled.compile(types)
-        except NumbaError as refused:
-            raise self._refused(str(refused)) from None
+        compiled, types = self._function_for(row)
         returned = compiled.overloads[types].signature.return_type
         try:
             result = compiled(*row)
@@ -103,9 +103,32 @@ class JittedRows:
             if dtype.kind not in NUMBERS or not (made.is_leaf or isinstance(result, tuple)):
                 raise self._refused(f"it returns {kind}")
             leaves.append((dtype, np.shape(leaf)))
-        loop = numba.njit(nogil=True)(_written(compiled, len(arrays), made, leaves))
+        key = self._frozen, types, made, tuple(leaves)
+        loop = self._compiled.get(key)
+        if loop is None:
+            numba: Any = importlib.import_module("numba")
+            loop = self._compiled[key] = numba.njit(nogil=True)(_written(compiled, len(arrays), made, leaves))
         row_bytes = sum(dtype.itemsize * int(np.prod(shape, dtype=np.int64)) for dtype, shape in leaves)
         return _Loop(made, leaves, loop, row_bytes)
+
+    def _function_for(self, row: list[Any]) -> tuple[Any, tuple[Any, ...]]:
+        """The compiled function, and the types of its arguments."""
+        numba: Any = importlib.import_module("numba")
+        from numba.core.errors import NumbaError
+
+        types = tuple(numba.typeof(leaf) for leaf in row)
+        compiled = self._compiled.get((self._frozen, types))
+        if compiled is None:
+            function: Any = self._function.function
+            compiled = function if hasattr(function, "py_func") else numba.njit(nogil=True)(function)
+            try:
+                compiled.compile(types)
+            except NumbaError as refused:
+                raise self._refused(str(refused)) from None
+            if len(self._compiled) >= KEPT:
+                self._compiled.clear()
+            self._compiled[self._frozen, types] = compiled
+        return compiled, types
 
     def _refused(self, why: str) -> ArgumentError:
         said = " ".join(why.split())

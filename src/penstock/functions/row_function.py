@@ -55,14 +55,15 @@ class RowFunction:
         self._empty, self._both = empty, both
         self.executor = executor
         self.plain = self._plain = PlainRows(functions, empty)
-        self._rows = JittedRows(functions, empty) if executor == "jit" else self._plain
+        self.learned = Learned() if learned is None else learned
+        jit = executor == "jit"
+        self._rows = JittedRows(functions, empty, self.learned.compiled) if jit else self._plain
         self.empty_at: Callable[[int, int], Empty] = lambda _, __: empty
         """What allocates for so many rows from a place of the stream on, in calls over the block."""
         self.calls: Calls | None = None
         """What decides where the calls are made, if that is not here; the engine may put something here."""
         self.larger: Callable[[], int] = lambda: 1
         """How many times as large as others blocks are for whoever makes the calls."""
-        self.learned = Learned() if learned is None else learned
         self.missed = 0
         """The bytes of the last block with which work was not put off, as the kernel for it is not loaded."""
         self._kinds: dict[Hashable, _Kind] = {}
@@ -237,6 +238,8 @@ class Learned:
     def __init__(self) -> None:
         self.compared: dict[Hashable, _Compared] = {}
         """By the kinds of their blocks."""
+        self.compiled: dict[Hashable, Any] = {}
+        """What Numba has compiled, by what it was compiled from."""
         self.called: tuple[str, str, float] | None = None
         """Who is to make the calls, why, and the seconds that a row takes, where that was measured."""
         self.row_by_row = ""

@@ -37,12 +37,12 @@ def settings_of(functions: Iterable[Any]) -> Settings:
         elif isinstance(function, MethodType):
             left += [function.__func__, function.__self__]
         elif isinstance(function, FunctionType):
-            left += _enclosed(function).values()
+            left += enclosed_by(function).values()
             states.update(_set_by(function))
-            for module, name, value in _read_by(function):
+            for module, name, value in read_by(function):
                 if isinstance(value, FunctionType) and not _of_library(value.__globals__):
                     left.append(value)
-                elif module != "__main__" and not _is_ours(module) and _is_plain(value):
+                elif _has_file(module) and not _is_ours(module) and _is_plain(value):
                     found.setdefault(module, {})[name] = value
         elif not isinstance(function, type | ModuleType):
             left += _methods(type(function))
@@ -59,9 +59,9 @@ def apply(settings: Settings) -> None:
             vars(module).update(values)
 
 
-def _read_by(function: FunctionType) -> Iterator[tuple[str, str, Any]]:
+def read_by(function: FunctionType) -> Iterator[tuple[str, str, Any]]:
     """The module, name and value of what a function reads of its own module, and of others by its name."""
-    around, enclosed = function.__globals__, _enclosed(function)
+    around, enclosed = function.__globals__, enclosed_by(function)
     for code in _codes(function.__code__):
         module: ModuleType | None = None
         for step in _steps(code):
@@ -69,13 +69,13 @@ def _read_by(function: FunctionType) -> Iterator[tuple[str, str, Any]]:
             if step.opname == "LOAD_GLOBAL" and name in around:
                 value = around[name]
                 module = value if isinstance(value, ModuleType) else None
-                if module is None and around.get("__file__"):
+                if module is None:
                     yield str(around.get("__name__")), name, value
             elif step.opname == "LOAD_DEREF":
                 module = enclosed[name] if isinstance(enclosed.get(name), ModuleType) else None
             elif step.opname in _READS and module is not None and name in vars(module):
                 value = vars(module)[name]
-                if not isinstance(value, ModuleType) and getattr(module, "__file__", None):
+                if not isinstance(value, ModuleType):
                     yield module.__name__, name, value
                 module = value if isinstance(value, ModuleType) else None
             else:
@@ -112,6 +112,11 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
             yield from _codes(constant)
 
 
+def _has_file(module: str) -> bool:
+    """Whether another process can import it."""
+    return module != "__main__" and bool(getattr(sys.modules.get(module), "__file__", None))
+
+
 def _is_ours(module: str) -> bool:
     return module.partition(".")[0] == __name__.partition(".")[0]
 
@@ -122,7 +127,7 @@ def _of_library(around: dict[str, Any]) -> bool:
     return inside or _is_ours(str(around.get("__name__")))
 
 
-def _enclosed(function: FunctionType) -> dict[str, Any]:
+def enclosed_by(function: FunctionType) -> dict[str, Any]:
     """What a function closes over, by name."""
     found = {}
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
