@@ -22,7 +22,7 @@ import penstock as ps
 from contract.op_contract import OpContract, drain, same
 from engine.leftovers import children, descriptors, gone
 from penstock.engine import roster
-from penstock.engine.portions import PARTS
+from penstock.engine.portions import SURE
 from penstock.engine.processes import serving as serving_module
 from penstock.engine.processes.serving import serving
 from penstock.engine.processes.wire import Hangup
@@ -415,10 +415,9 @@ def test_then_the_first_rows_and_the_last_are_shared_out_evenly(
     ds = ps.Dataset.range(rows).map(slow, num_parallel_calls=ps.AUTOTUNE, executor="processes")
     assert [int(x) for batch in ds.batch(asked) for x in batch] == list(range(rows))
     assert sum(sizes.values()) == rows
-    least = 3  # of rows that take 1 ms or more
-    for place, size in sizes.items():
-        left = (asked if place < asked else rows) - place
-        assert size <= max(math.ceil(left / (PARTS * 2)), least), place
+    of_first = [size for place, size in sizes.items() if place < asked]
+    assert len(of_first) > 2 and max(of_first) <= math.ceil(SURE * asked / 2)
+    assert sizes[max(sizes)] < asked / 2
 
 
 def longer(x: Any) -> Any:
@@ -455,6 +454,16 @@ print(Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split
 def test_when_the_server_ends_then_it_leaves_nobody_to_be_reaped() -> None:
     done = subprocess.run([sys.executable, "-c", REAPS], capture_output=True, text=True, timeout=300)
     assert done.stdout == "[]\n", done.stderr
+
+
+def variables(_: Any) -> str:
+    return "\n".join(sorted(os.environ))
+
+
+@pytest.mark.usefixtures("no_server")
+def test_then_functions_see_no_other_variables_than_here() -> None:
+    ds = ps.Dataset.range(1).map(variables, executor="processes")
+    assert set(str(next(iter(ds))).split("\n")) <= set(os.environ)
 
 
 def says(x: Any) -> Any:

@@ -79,7 +79,7 @@ class Parallel(Running):
             )
         self._pulls += 1
         portions = self._roster.portions
-        portions.asked = max(rows, portions.asked)
+        portions.ask(rows)
         began = perf_counter()
         block = self._pull(rows)
         self._given += 0 if block is None else block.rows

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from math import ceil
+from time import perf_counter
 
 from penstock.engine.demand import PATIENCE
 
@@ -10,9 +12,9 @@ WAY, LARGE = 12, 4
 """As many times `PATIENCE`, at least, for work in other processes, which a block has to get to and back from;
 fewer times for blocks that are larger than others, and take more memory. Half as many times as there are
 cores, as one process hands over the blocks of all."""
-PARTS = 1.25
-"""What is left, for all to be done at the same time, is taken in so many times as many parts as there are
-cores. Each part that is done costs a way there and back; what is left then is divided again."""
+SURE = 0.8
+"""Of its share of what is left, for all to be done at the same time, a core gets so much: nobody knows how
+long rows will take. The rest is shared out again; each part costs a way there and back."""
 LEAST = 0.002
 """Seconds: where blocks are small for all to be done at the same time, they take so long at least."""
 
@@ -24,25 +26,37 @@ class Portions:
         """`length` is how many rows there are, negative if nobody knows."""
         self._cores = cores
         self.length = length
-        self.asked = 1
-        """The most that was asked for at once."""
+        self.asked = self._first = 0
+        """The most that was asked for at once, and what was asked for first."""
         self.begun = 0
         """Rows that were taken in."""
+        self._taken: deque[tuple[float, int]] = deque(maxlen=2 * cores)
+        """When the last parts were taken in, and their rows: others may still be at work on them."""
+
+    def ask(self, rows: int) -> None:
+        """So many rows are asked for."""
+        self._first = self._first or rows
+        self.asked = max(rows, self.asked)
 
     def here(self, seconds: float) -> int:
         """The rows to take in for work in this process that takes so long a row."""
         return max(1, min(self.asked, int(PATIENCE / max(seconds, 1e-9))))
 
-    def elsewhere(self, seconds: float, larger: int = 1) -> int:
+    def elsewhere(self, seconds: float, larger: int = 1, now: float | None = None) -> int:
         """The same for work in other processes, in blocks that are so many times as large as others.
 
         All are to be done at the same time with the first rows asked for, and with the last of all.
         """
+        seconds = max(seconds, 1e-9)
+        now = perf_counter() if now is None else now
         patience = PATIENCE * max(WAY if larger == 1 else LARGE, self._cores // 2)
-        rows = min(larger * self.asked, int(patience / max(seconds, 1e-9)))
-        until = self.asked if self.begun < self.asked else self.length
+        rows = min(larger * self.asked, int(patience / seconds))
+        until = self._first if self.begun < self._first else self.length
         left = (until if self.length < 0 else min(until, self.length)) - self.begun
         if left > 0:
-            part = ceil(left / (PARTS * self._cores))
-            rows = min(rows, max(part, int(LEAST / max(seconds, 1e-9))))
-        return max(1, rows)
+            others = sum(max(0.0, count - (now - began) / seconds) for began, count in self._taken)
+            part = ceil(SURE * (left + others) / self._cores)
+            rows = min(rows, max(part, int(LEAST / seconds)))
+        rows = max(1, rows)
+        self._taken.append((now, rows))
+        return rows

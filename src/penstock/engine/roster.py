@@ -18,7 +18,7 @@ from penstock.graph.running import Context, Divisible, Running
 WORTH = 1e-4
 """Seconds: work on a block that takes less is not worth a thread."""
 SPARE = 4
-"""For so many cores there is one worker process more than cores."""
+"""For each so many cores there is a worker process more than cores. On fewer it would take their time."""
 
 
 class ParallelOp(Protocol):
@@ -149,8 +149,8 @@ class Roster:
             self._tuned.worked(seconds, busy)
 
     def add_spare(self) -> None:
-        """Have another worker process or more, to be at work while the block of one is handed over."""
-        self._spare = max(1, self._cores // SPARE)
+        """Have more worker processes than cores, to be at work while the blocks of others are handed over."""
+        self._spare = self._cores // SPARE
 
     def pulled(self, began: float, ended: float, rows: int) -> bool:
         """Who pulls has got so many rows; whether another number of threads may work now."""

@@ -30,8 +30,11 @@ TURN = 0.05
 """Seconds after which a wait for the server looks whether it is to end."""
 PATIENCE = 60.0
 """Seconds that the server has to start, or to load what it is told to."""
+SPIN, CYCLES = "OPENBLAS_THREAD_TIMEOUT", "16"
+"""The threads that NumPy's linear algebra starts when it is loaded wait busily for some 100 ms, on cores that
+the user's process would use: with this variable they go to sleep after 2 to that many cycles."""
 _START = """
-import sys
+import os, sys
 from importlib.util import find_spec, module_from_spec
 from types import ModuleType
 
@@ -46,6 +49,8 @@ package = module_from_spec(find_spec("penstock"))
 package.__class__ = Later
 sys.modules["penstock"] = package
 from penstock.engine.processes.server import main
+if {spins}:
+    del os.environ["{spin}"]
 main({control}, {parent})
 """
 """What the server runs. Of Penstock it loads what calls need, a third of the whole: the rest follows when
@@ -78,11 +83,14 @@ class Server:
         """What it has been told to import."""
         self._load = 1
         """The number of the request that told it of the last of them."""
-        code = _START.format(path=sys.path, control=theirs.fileno(), parent=os.getpid())
+        spins = SPIN not in os.environ  # then functions are not to find it there either
+        control = theirs.fileno()
+        code = _START.format(path=sys.path, spins=spins, spin=SPIN, control=control, parent=os.getpid())
         try:
             self._process = subprocess.Popen(
                 [sys.executable, "-c", code],
-                pass_fds=(theirs.fileno(),),
+                pass_fds=(control,),
+                env={SPIN: CYCLES, **os.environ},
                 stdin=subprocess.DEVNULL,
                 process_group=0,  # Ctrl-C is for this process alone: it ends the others
             )
