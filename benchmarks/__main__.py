@@ -1,6 +1,7 @@
 """`python -m benchmarks`: run the works, print the tables and write RESULTS.md."""
 
 import argparse
+import compileall
 import importlib.util
 import subprocess
 import sys
@@ -56,8 +57,11 @@ def main() -> int:
 
 
 def compile_kernels() -> None:
-    """Have Numba compile what it compiles once on a machine: that is no part of any measurement."""
+    """Have Python and Numba compile what is compiled once on a machine: it is no part of any measurement."""
     progress("compiling kernels")
+    found = importlib.util.find_spec("penstock")
+    for folder in found.submodule_search_locations or () if found else ():
+        compileall.compile_dir(folder, quiet=1)
     code = "from penstock.kernels import loading; loading.load()"
     subprocess.run([sys.executable, "-c", code], check=True)
 
@@ -101,10 +105,10 @@ def run_speed(work: Work, quick: bool) -> dict[Peer, Seen]:
     if quick:
         peers = [peer for peer in peers if peer.system in ("penstock", "tf.data")]
     results: dict[Peer, Seen] = {}
-    for number in range(1 if quick else max(ROUNDS.values())):
+    for number in range(1 if quick else work.repeat * max(ROUNDS.values())):
         for peer in peers:
             before = results.get(peer)
-            if number >= ROUNDS[peer.system] or (before is not None and settled(before)):
+            if number >= work.repeat * ROUNDS[peer.system] or (before is not None and settled(before)):
                 continue
             progress(f"{work.name}, round {number + 1}: {peer.name}")
             seen = measure.child("speed", work.name, peer.name)

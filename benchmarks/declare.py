@@ -49,6 +49,8 @@ class Work:
 
     `tally` turns one delivered item into sums (the first one its number of elements); the check
     pass adds them up and compares them with `expected(inputs)`. Timed passes count items only.
+    `repeat` says how many times as many rounds as others it gets: Python code of the same kind differs
+    by a tenth from process to process.
     """
 
     name: str
@@ -59,3 +61,5 @@ class Work:
     expected: Callable[[Any], tuple[Expected, ...]]
     peers: tuple[Peer, ...]
     goal: float | None = None
+    against: str = ""
+    repeat: int = 1

@@ -64,15 +64,20 @@ def note(seen: Seen) -> str:
 
 
 def goals(results: dict[Work, dict[Peer, Seen]]) -> list[str]:
-    """All works in short: Penstock against tf.data, and what was asked for."""
+    """All works in short: Penstock against the others, and what was asked for."""
     rows = []
     for work, peers in results.items():
         own = fastest(peers, "penstock", ("",))
-        every = ratio(fastest(peers, "tf.data", ("naive", "best", "expert")), own)
-        guide = ratio(fastest(peers, "tf.data", ("naive", "best")), own)
-        naive = ratio(fastest(peers, "tf.data", ("naive",)), own)
-        rows.append([work.title, f"{work.goal:g}" if work.goal else "", every, guide, naive])
-    return table(["work", "goal", "x fastest tf.data", "x tf.data best", "x tf.data naive"], rows)
+        compared = (
+            ("tf.data", ("naive", "best", "expert")),
+            ("tf.data", ("naive", "best")),
+            ("tf.data", ("naive",)),
+            ("torch", ("naive", "best", "expert")),
+        )
+        times = [ratio(fastest(peers, system, forms), own) for system, forms in compared]
+        rows.append([work.title, f"{work.goal:g} {work.against}".strip() if work.goal else "", *times])
+    head = ["x fastest tf.data", "x tf.data best", "x tf.data naive", "x fastest DataLoader"]
+    return table(["work", "goal", *head], rows)
 
 
 def memory(rows: dict[Pipeline, tuple[Seen, Seen, Seen | None]]) -> list[str]:

@@ -26,7 +26,7 @@ WORKS: tuple[Work, ...] = (
     one_by_one.WORK,
     python_map.WORK,
     heavy_python.HEAVY,
-    heavy_python.FIRST,
+    *heavy_python.FIRSTS,
     opencv.WORK,
     strings.WORK,
     padded.WORK,

@@ -105,6 +105,7 @@ WORK = Work(
     tally=tally,
     expected=expected,
     goal=1.2,
+    against="the better of tf.data and DataLoader",
     peers=(
         Peer("penstock", "", penstock),
         Peer("tf.data", "naive", tf_data("naive")),

@@ -131,6 +131,7 @@ WORK = Work(
     tally=tally,
     expected=expected,
     goal=2,
+    against="DataLoader",
     peers=(
         Peer("penstock", "", penstock),
         Peer("torch", "naive", torch_naive, "(pyarrow, rows)"),
