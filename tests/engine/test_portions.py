@@ -6,7 +6,7 @@ import math
 import pytest
 
 from penstock.engine.demand import PATIENCE
-from penstock.engine.portions import LARGE, LEAST, SURE, WAY, Portions
+from penstock.engine.portions import LARGE, LEAST, SURE, WAY, WORTH, Portions
 
 
 def portions(*, asked: int, cores: int = 2, length: int = -1) -> Portions:
@@ -35,12 +35,25 @@ def test_one_row_is_taken_in_however_slow_it_is() -> None:
     assert portions(asked=64).elsewhere(1e9) == 1
 
 
-def test_workers_get_the_same_of_the_first_rows_and_share_the_rest_again() -> None:
+def test_workers_get_the_same_of_the_first_rows() -> None:
     first = portions(asked=60, cores=4)
+    assert [take(first, LEAST) for _ in range(4)] == [15] * 4
+
+
+def test_who_comes_later_gets_fewer_of_the_first_rows() -> None:
+    first = portions(asked=60, cores=2)
+    assert take(first, LEAST / 2) == 30
+    assert take(first, LEAST / 2, now=5 * LEAST) == 25  # 20 of 30 are not done yet, and 30 are left
+    assert take(first, LEAST / 2, now=15 * LEAST) == 5
+
+
+def test_of_rows_that_take_long_some_are_kept_back_and_shared_out_again() -> None:
+    first = portions(asked=60, cores=4)
+    seconds = 2 * WORTH / (15 * (1 - SURE))
     part = math.ceil(SURE * 60 / 4)
-    assert [take(first, LEAST) for _ in range(4)] == [part] * 4
-    done = part * LEAST
-    assert take(first, LEAST, now=done) == math.ceil(SURE * (60 - 4 * part) / 4)
+    assert [take(first, seconds) for _ in range(4)] == [part] * 4
+    rest = (60 - 4 * part) / 4
+    assert take(first, seconds, now=part * seconds) == math.ceil(rest)
 
 
 def test_more_that_is_asked_for_later_is_not_shared_out_like_the_first() -> None:
@@ -67,24 +80,36 @@ def test_larger_blocks_for_workers_have_as_many_times_the_rows() -> None:
     assert [later.elsewhere(1e-9, larger=times) for times in (1, 3)] == [10, 30]
 
 
-def test_the_last_rows_of_all_are_shared_out_again() -> None:
-    last = portions(asked=32, cores=2, length=1000)
-    last.begun = 1000 - 10
-    assert last.elsewhere(LEAST) == math.ceil(SURE * 10 / 2)
-
-
-def test_however_much_is_asked_for_the_last_rows_of_all_are_shared_out() -> None:
-    last = portions(asked=512, cores=2, length=300)
+@pytest.mark.parametrize("asked", [32, 512], ids=["fewer than there are", "more than there are"])
+def test_the_last_rows_of_all_are_shared_out_again(asked: int) -> None:
+    last = portions(asked=asked, cores=2, length=300)
     last.begun = 300 - 10
-    assert last.elsewhere(LEAST) == math.ceil(SURE * 10 / 2)
+    assert last.elsewhere(LEAST) == 10 / 2
+
+
+def test_what_takes_long_of_the_last_rows_is_kept_back() -> None:
+    assert portions(asked=512, cores=2, length=300).elsewhere(WORTH / 29) == math.ceil(SURE * 300 / 2)
+    assert portions(asked=512, cores=2, length=300).elsewhere(WORTH / 31) == 300 / 2
 
 
 def test_who_is_done_while_others_are_not_gets_more_of_the_last_rows() -> None:
-    last = portions(asked=64, cores=2, length=1000)
-    last.begun = 1000 - 120
-    others = take(last, LEAST / 2)
-    left = 120 - others
-    assert last.elsewhere(LEAST / 2, now=0.0) == math.ceil(SURE * (left + others) / 2) > left / 2
+    last = portions(asked=50, cores=2, length=1000)
+    last.begun = 1000 - 90
+    assert take(last, LEAST / 4) == 45
+    assert take(last, LEAST / 4, now=5 * LEAST) == (90 - 20) / 2 < 45
+
+
+def test_who_is_busy_for_longer_than_all_others_gets_none_of_the_last_rows() -> None:
+    last = portions(asked=100, cores=3, length=1000)
+    last.begun = 700
+    assert take(last, LEAST / 10) == 100
+    last.begun = 1000 - 20
+    assert take(last, LEAST / 10) == max(20 / 2, LEAST / (LEAST / 10))
+
+
+def test_parts_end_with_the_first_rows() -> None:
+    first = portions(asked=19, cores=2)
+    assert [take(first, LEAST), take(first, LEAST)] == [10, 9]
 
 
 @pytest.mark.parametrize("cores", [2, 3, 16])

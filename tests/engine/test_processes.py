@@ -22,7 +22,6 @@ import penstock as ps
 from contract.op_contract import OpContract, drain, same
 from engine.leftovers import children, descriptors, gone
 from penstock.engine import roster
-from penstock.engine.portions import SURE
 from penstock.engine.processes import serving as serving_module
 from penstock.engine.processes.serving import serving
 from penstock.engine.processes.wire import Hangup
@@ -415,8 +414,9 @@ def test_then_the_first_rows_and_the_last_are_shared_out_evenly(
     ds = ps.Dataset.range(rows).map(slow, num_parallel_calls=ps.AUTOTUNE, executor="processes")
     assert [int(x) for batch in ds.batch(asked) for x in batch] == list(range(rows))
     assert sum(sizes.values()) == rows
+    assert sizes.pop(0) == 1  # its result says how all others are to look
     of_first = [size for place, size in sizes.items() if place < asked]
-    assert len(of_first) > 2 and max(of_first) <= math.ceil(SURE * asked / 2)
+    assert sum(of_first) == asked - 1 and max(of_first) <= math.ceil((asked - 1) / 2)
     assert sizes[max(sizes)] < asked / 2
 
 

@@ -88,10 +88,10 @@ def begun(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Link]]:
     found: list[tuple[str, Link]] = []
     begin = Functions.begin
 
-    def watched(self: Functions, *arguments: Any) -> Link:
-        link = begin(self, *arguments)
-        found.append((threading.current_thread().name, link))
-        return link
+    def watched(self: Functions, *arguments: Any, **named: Any) -> list[Link]:
+        links = begin(self, *arguments, **named)
+        found.extend((threading.current_thread().name, link) for link in links)
+        return links
 
     monkeypatch.setattr(Functions, "begin", watched)
     return found
@@ -156,15 +156,15 @@ def test_workers_draw_numbers_of_their_own() -> None:
     assert len({int(number) for _ in range(2) for number in ds}) == 80
 
 
-@pytest.mark.parametrize("count", [0, 1])
+@pytest.mark.parametrize(("workers", "count"), [(1, 0), (1, 1), (2, 3)])
 def test_given_a_worker_whose_descriptors_find_no_place_then_that_is_said_and_none_is_left(
-    monkeypatch: pytest.MonkeyPatch, count: int
+    monkeypatch: pytest.MonkeyPatch, workers: int, count: int
 ) -> None:
     before = descriptors()
     received = [os.dup(0) for _ in range(count)]
-    monkeypatch.setattr(Server, "_ask", lambda *_: ((1,), received))
+    monkeypatch.setattr(Server, "_ask", lambda *_: ((1, 2)[:workers], received))
     with pytest.raises(OSError, match="Too many open files"):
-        Server.fork(Server.__new__(Server), lambda: False)
+        Server.fork(Server.__new__(Server), lambda: False, workers)
     assert descriptors() <= before
 
 

@@ -12,9 +12,10 @@ WAY, LARGE = 12, 4
 """As many times `PATIENCE`, at least, for work in other processes, which a block has to get to and back from;
 fewer times for blocks that are larger than others, and take more memory. Half as many times as there are
 cores, as one process hands over the blocks of all."""
-SURE = 0.8
+SURE, WORTH = 0.8, 0.008
 """Of its share of what is left, for all to be done at the same time, a core gets so much: nobody knows how
-long rows will take. The rest is shared out again; each part costs a way there and back."""
+long rows will take. The rest is shared out again, if it takes so many seconds: for less it gets all at once,
+as the way there and back takes a millisecond as well."""
 LEAST = 0.002
 """Seconds: where blocks are small for all to be done at the same time, they take so long at least."""
 
@@ -54,9 +55,20 @@ class Portions:
         until = self._first if self.begun < self._first else self.length
         left = (until if self.length < 0 else min(until, self.length)) - self.begun
         if left > 0:
-            others = sum(max(0.0, count - (now - began) / seconds) for began, count in self._taken)
-            part = ceil(SURE * (left + others) / self._cores)
-            rows = min(rows, max(part, int(LEAST / seconds)))
+            share = self._share(left, seconds, now)
+            part = ceil(share * (SURE if share * (1 - SURE) * seconds >= WORTH else 1))
+            rows = min(rows, max(min(part, left), int(LEAST / seconds)))
         rows = max(1, rows)
         self._taken.append((now, rows))
         return rows
+
+    def _share(self, left: int, seconds: float, now: float) -> float:
+        """The rows for a core that has nothing to do: all are done together that get any of what is left."""
+        busy = sorted((count - (now - began) / seconds for began, count in self._taken), reverse=True)
+        whole = left + sum(rows for rows in busy if rows > 0)
+        cores = self._cores
+        for rows in busy:
+            if cores == 1 or rows <= whole / cores:
+                break
+            whole, cores = whole - rows, cores - 1  # it is busy for longer
+        return whole / cores

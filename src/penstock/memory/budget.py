@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from weakref import WeakValueDictionary
 
-from penstock.memory.cgroup import files_upwards
+from penstock.memory.cgroup import files_upwards, said
 from penstock.memory.shared import Budget
 from penstock.options import Options, SharedMemory, parse_memory
 
@@ -31,12 +31,12 @@ def resolve_budget(
     call: str = "iterate(memory=)",
 ) -> Budget:
     """The budget of a run: of `iterate(memory=)`, `Options`, the variable, the share, the first said."""
-    for said, where in ((memory, call), (options.memory, "Options(memory=)")):
-        if isinstance(said, Budget):
-            return said
-        if said is not None:
-            assert not isinstance(said, SharedMemory)
-            return Budget.of(parse_memory(said, where))
+    for given, where in ((memory, call), (options.memory, "Options(memory=)")):
+        if isinstance(given, Budget):
+            return given
+        if given is not None:
+            assert not isinstance(given, SharedMemory)
+            return Budget.of(parse_memory(given, where))
     text = environment.get(VARIABLE, "").strip()
     if text:
         return _shared(parse_memory(text, f"the environment variable {VARIABLE}"))
@@ -54,23 +54,20 @@ def usable_memory(root: Path = Path("/")) -> int:
 
 
 def _machine_memory(root: Path) -> int:
-    try:
-        for line in (root / "proc/meminfo").read_text().splitlines():
-            if line.startswith("MemTotal:"):
-                return int(line.split()[1]) * 1024
-    except OSError:
-        pass
+    for line in (said(f"{root}/proc/meminfo") or "").splitlines():
+        if line.startswith("MemTotal:"):
+            return int(line.split()[1]) * 1024
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def _cgroup_limits(root: Path) -> Iterator[int]:
     """The limits of this process's control groups and of all groups above them, v1 and v2."""
-    for said in files_upwards(root, "memory.max"):
-        yield from _limit(said)
-    for said in files_upwards(root, "memory.limit_in_bytes", controller="memory"):
-        yield from _limit(said)
+    for text in files_upwards(root, "memory.max"):
+        yield from _limit(text)
+    for text in files_upwards(root, "memory.limit_in_bytes", controller="memory"):
+        yield from _limit(text)
 
 
-def _limit(said: str) -> Iterator[int]:
-    if said.isdigit() and 0 < int(said) < 1 << 60:  # v1 writes a huge number for "no limit"
-        yield int(said)
+def _limit(text: str) -> Iterator[int]:
+    if text.isdigit() and 0 < int(text) < 1 << 60:  # v1 writes a huge number for "no limit"
+        yield int(text)

@@ -81,11 +81,11 @@ class Workers:
 
     def begin(self, count: int) -> None:
         """Have up to so many workers begin to get ready, if that takes no time; `prepare` waits for them."""
-        try:
-            while self.near and len(self._begun) < min(count, SPARES):
-                self._begun.append(self._functions.begin(lambda: self._ending))
-        except (WorkerLost, Hangup, PenstockError):
-            return  # who needs one finds out what is wrong
+        count = min(count, SPARES) - len(self._begun)
+        if not self.near or count <= 0:
+            return
+        with suppress(WorkerLost, Hangup, PenstockError):  # who needs one finds out what is wrong
+            self._begun.extend(self._functions.begin(lambda: self._ending, count))
 
     def prepare(self) -> None:
         """Have a worker ready that nobody uses, for this thread. One that is lost at once is none."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from time import monotonic
 
-from penstock.memory.cgroup import files_upwards
+from penstock.memory.cgroup import files_upwards, said
 from penstock.memory.sizes import show_bytes
 
 RECENT = 0.1
@@ -74,11 +74,11 @@ kills = _Kills()
 
 
 def _kills(root: Path) -> Iterator[int]:
-    said = [
+    texts = [
         *files_upwards(root, "memory.events"),
         *files_upwards(root, "memory.oom_control", controller="memory"),
     ]
-    for line in (line for text in said for line in text.splitlines()):
+    for line in (line for text in texts for line in text.splitlines()):
         name, _, count = line.partition(" ")
         if name == "oom_kill" and count.isdigit():
             yield int(count)
@@ -87,6 +87,6 @@ def _kills(root: Path) -> Iterator[int]:
 def resident(pid: int) -> int:
     """The bytes of memory that a process has now; 0 if it is gone."""
     try:
-        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, IndexError, ValueError):
+        return int((said(f"/proc/{pid}/statm") or "").split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (IndexError, ValueError):
         return 0

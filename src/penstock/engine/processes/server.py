@@ -16,6 +16,7 @@ import select
 import signal
 import socket
 import struct
+from collections.abc import Sequence
 
 import numpy.random  # noqa: F401  (workers seed it: they find it there)
 
@@ -80,21 +81,25 @@ class Server:
         if request == "spares":
             (self._wanted,) = names
             return
-        (status,) = descriptors
         self._wanted = 0  # whoever works is not to be disturbed
-        pid, ended, link = self._spares.pop() if self._spares else self._fork(status)
-        self._workers[ended] = (pid, status)
-        self._poll.register(ended, select.POLLIN)
-        with link:
-            send(self._control, (number, pid), (ended, link.fileno()))
+        while len(self._spares) < len(descriptors):
+            self._spares.append(self._fork(descriptors))
+        given = [self._spares.pop() for _ in descriptors]
+        for (pid, ended, _), status in zip(given, descriptors, strict=True):
+            self._workers[ended] = (pid, status)
+            self._poll.register(ended, select.POLLIN)
+        handed = [each for _, ended, link in given for each in (ended, link.fileno())]
+        send(self._control, (number, *(pid for pid, _, _ in given)), tuple(handed))
+        for _, _, link in given:
+            link.close()
 
-    def _fork(self, status: int = -1) -> tuple[int, int, socket.socket]:
+    def _fork(self, statuses: Sequence[int] = ()) -> tuple[int, int, socket.socket]:
         ours, theirs = map(waits_for_ever, socket.socketpair())
         gc.disable()
         try:
             pid = os.fork()
             if pid == 0:
-                if status >= 0:
+                for status in statuses:
                     os.close(status)
                 self._become_worker(ours, theirs)
         finally:

@@ -111,22 +111,29 @@ class Server:
             self._modules.update(new)
             self._ask(("load", *new), (), stop)
 
-    def fork(self, stop: Stop) -> Forked:
-        """A new worker."""
-        read, write = os.pipe2(os.O_CLOEXEC)
+    def fork(self, stop: Stop, count: int = 1) -> list[Forked]:
+        """So many new workers, at once: each question costs a way there and back."""
+        reads: list[int] = []
+        writes: list[int] = []
         try:
-            (pid,), received = self._ask(("fork",), (write,), stop)
-            if len(received) < 2:  # the others found no place here
+            for _ in range(count):
+                read, write = os.pipe2(os.O_CLOEXEC)
+                reads.append(read)
+                writes.append(write)
+            pids, received = self._ask(("fork",), tuple(writes), stop)
+            if len(received) < 2 * count:  # the others found no place here
                 for descriptor in received:
                     os.close(descriptor)
                 raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
-            ended, link = received
         except BaseException:
-            os.close(read)
+            for read in reads:
+                os.close(read)
             raise
         finally:
-            os.close(write)
-        return Forked(pid, ended, waits_for_ever(socket.socket(fileno=link)), read)
+            for write in writes:
+                os.close(write)
+        links = [waits_for_ever(socket.socket(fileno=link)) for link in received[1::2]]
+        return list(map(Forked, pids, received[::2], links, reads))
 
     def have_ready(self, workers: int) -> None:
         """Have so many workers forked in advance, for whoever comes next; nobody waits for it."""

@@ -87,8 +87,9 @@ class Functions:
         for turn in range(TRIES):
             server = serving.server()
             try:
-                link = begun if begun is not None and not turn else self.begin(stop, server)
-                return self._loaded(link)
+                if begun is None or turn:
+                    (begun,) = self.begin(stop, server=server)
+                return self._loaded(begun)
             except WorkerLost as lost:
                 if stop():
                     raise Hangup("the run was closed") from None
@@ -100,21 +101,25 @@ class Functions:
                 serving.lost(server)
         raise PenstockError(f"{self._where}: no worker process could be started: {why}.")
 
-    def begin(self, stop: Stop, server: Server | None = None) -> Link:
-        """A worker that is told to load them."""
+    def begin(self, stop: Stop, count: int = 1, server: Server | None = None) -> list[Link]:
+        """So many workers that are told to load them."""
         server = server or serving.server()
         server.load(self._modules, stop)
-        link = Link(server.fork(stop))
+        links = [Link(forked) for forked in server.fork(stop, count)]
         self.near = True
-        self._born(link)
+        for link in links:
+            self._born(link)
         try:
-            self._tell(link)
-            self._meanwhile(link)
-            link.look()
+            for link in links:
+                self._tell(link)
+            for link in links:
+                self._meanwhile(link)
+                link.look()
         except BaseException:
-            self._dead(link)
+            for link in links:
+                self._dead(link)
             raise
-        return link
+        return links
 
     def _tell(self, link: Link) -> None:
         with self._lock:  # several threads start workers at the same time
