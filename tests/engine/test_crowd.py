@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 
@@ -103,7 +102,6 @@ def test_given_many_calls_that_were_no_crowd_then_nobody_watches_them_any_longer
         made.call(lambda: DONE)
     assert made.known
     assert not made.waits
-    assert made.rows == crowd.CALLS
 
 
 def busy(x: Any) -> int:
@@ -153,20 +151,13 @@ def test_when_a_run_ends_before_it_is_known_then_the_next_one_watches_as_well(
         assert len(made) == runs
 
 
-def test_when_it_is_known_then_rows_that_were_watched_are_done() -> None:
-    made = Crowd(1.0)
-    made.rows, made._begun = 70, crowd.CALLS
-    said: list[str] = []
-    one: Any = SimpleNamespace(
-        _crowd=made,
-        _measuring=nullcontext(),
-        _taken=SimpleNamespace(rows=8),
-        _decided=lambda who, _: said.append(who),
-        _said="",
-    )
-    executor.Executor._look_at(one, made)
-    assert one._taken.rows == 78
-    assert said == [executor.THREADS]
+def test_whoever_has_taken_rows_in_they_need_no_worker_process_any_more() -> None:
+    context = SimpleNamespace(node=SimpleNamespace(op=SimpleNamespace(cardinality=100)))
+    one: Any = SimpleNamespace(_context=context, _portions=SimpleNamespace(begun=70))
+    each = executor.LEAST / 20
+    assert executor.Executor._pays(one, each)
+    one._portions.begun = 90
+    assert not executor.Executor._pays(one, each)
 
 
 def test_given_work_that_a_kernel_will_do_then_it_is_not_measured_before(

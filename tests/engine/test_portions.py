@@ -18,7 +18,7 @@ def portions(*, asked: int, cores: int = 2, length: int = -1) -> Portions:
 def take(of: Portions, seconds: float, *, now: float = 0.0) -> int:
     """Have a worker take rows in."""
     rows = of.elsewhere(seconds, now=now)
-    of.begun += rows
+    of.took(rows)
     return rows
 
 
@@ -28,6 +28,14 @@ def test_quick_rows_are_taken_in_as_asked_for() -> None:
 
 def test_slow_rows_are_taken_in_for_as_long_as_one_waits() -> None:
     assert portions(asked=64).here(PATIENCE / 8) == 8
+
+
+def test_rows_here_end_with_the_first_ones_too() -> None:
+    first = portions(asked=10)
+    first.took(7)
+    assert [first.here(1e-9), first.first_left] == [3, 3]
+    first.took(3)
+    assert [first.here(1e-9), first.first_left] == [10, 0]
 
 
 def test_one_row_is_taken_in_however_slow_it_is() -> None:
@@ -124,7 +132,7 @@ def test_given_rows_that_take_as_long_then_all_workers_are_done_at_nearly_the_sa
     while of.begun < length:
         now = heapq.heappop(free)
         rows = min(of.elsewhere(seconds, now=now), length - of.begun)
-        of.begun += rows
+        of.took(rows)
         heapq.heappush(free, now + way + rows * seconds)
         parts += 1
     assert max(free) - min(free) <= 2 * LEAST + 2 * way + 8 * seconds

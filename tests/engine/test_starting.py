@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import select
+import termios
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,7 +22,7 @@ from penstock.engine.processes.calls import Workers
 from penstock.engine.processes.lingering import Lingering
 from penstock.engine.processes.link import Link
 from penstock.engine.processes.lost import WorkerLost
-from penstock.engine.processes.serving import Server
+from penstock.engine.processes.serving import Server, serving
 from penstock.engine.processes.starting import Functions
 
 pytestmark = pytest.mark.usefixtures("one_server")
@@ -123,6 +127,44 @@ def test_given_workers_that_die_while_they_load_then_others_take_their_place(
     monkeypatch.setattr(Link, "look", killed)
     assert [int(x) for x in ds] == list(range(1, 41))
     assert len(begun) > 2
+
+
+def test_given_one_that_cannot_be_told_then_those_that_were_begun_with_it_are_ended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ds = in_workers(lambda x: x + 1)
+    assert len(list(ds)) == 40
+    look, looks = Link.look, iter(range(1000))
+
+    def refused(self: Link) -> None:
+        if next(looks) == 1:
+            raise WorkerLost("it was killed", 0)
+        look(self)
+
+    monkeypatch.setattr(Link, "look", refused)
+    with ds.iterate() as it:
+        assert [int(next(it)) for _ in range(39)] == list(range(1, 40))
+        workers = it._run.root._running._roster.executor._workers  # type: ignore[attr-defined]
+        assert next(looks) > 2 and len(workers._links) <= 2
+
+
+def test_given_workers_that_are_forked_at_once_then_none_keeps_what_tells_of_the_others_end() -> None:
+    server = serving.server()
+    server.load([], lambda: False)
+    forked = server.fork(lambda: False, 2)
+    try:
+        told = {Path(f"/proc/self/fd/{each.status}").readlink() for each in forked}
+        assert len(told) == 2
+        for each in forked:
+            each.link.sendall(b"x")  # it reads what it is sent once it has closed what it need not have
+            while fcntl.ioctl(each.link, termios.TIOCOUTQ, bytes(4)) != bytes(4):
+                assert not select.select([each.ended], [], [], 0.001)[0]
+            assert told.isdisjoint(path.readlink() for path in Path(f"/proc/{each.pid}/fd").iterdir())
+    finally:
+        for each in forked:
+            each.link.close()
+            os.close(each.status)
+            os.close(each.ended)
 
 
 def test_given_workers_that_cannot_be_told_then_threads_find_out_what_is_wrong(

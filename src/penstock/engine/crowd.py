@@ -32,8 +32,6 @@ class Crowd:
         self._lock = threading.Lock()
         self._seconds = self._busy = 0.0
         self._inside = self._begun = 0  # calls that are being made, and all that were begun
-        self.rows = 0
-        """The rows that were made, about."""
 
     def call(self, call: Callable[[], Outcome]) -> Outcome:
         """Make a call."""
@@ -50,7 +48,6 @@ class Crowd:
                 if others or self._begun > first + 1:
                     self._seconds += seconds
                     self._busy += busy
-        self.rows += outcome.used
         return outcome
 
     @property

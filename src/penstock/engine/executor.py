@@ -6,6 +6,7 @@ decide (`functions/row_function.py`). Either is done on threads here or in worke
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -19,6 +20,7 @@ from penstock.blocks.block import Block
 from penstock.blocks.later import has_images
 from penstock.engine.cancel import Cancelled
 from penstock.engine.crowd import Crowd
+from penstock.engine.portions import Portions
 from penstock.engine.stage import StageContext
 from penstock.engine.taken import Taken
 from penstock.errors import ElementError, PenstockError
@@ -65,6 +67,8 @@ LARGER, CORES = 4, 4
 hands over those of all, which takes it a millisecond a block, large or small."""
 ROOM = 16
 """Then the budget has room for so many of them for each core."""
+START = 0.1
+"""Seconds until there is a worker process, where there is no server."""
 COPIED = 1e-9
 """Seconds that a byte takes to a worker and back."""
 
@@ -72,10 +76,19 @@ COPIED = 1e-9
 class Executor:
     """Decides who makes the calls that a function needs row by row, and ends whoever it started."""
 
-    def __init__(self, context: StageContext, function: RowFunction, cores: int, *, in_order: bool) -> None:
+    def __init__(
+        self,
+        context: StageContext,
+        function: RowFunction,
+        cores: int,
+        portions: Portions,
+        *,
+        in_order: bool,
+    ) -> None:
         self._context = context
         self._function = function
         self._cores = cores
+        self._portions = portions
         self._in_order = in_order
         self._workers: Workers | None = None
         self._left: Workers | None = None
@@ -84,7 +97,8 @@ class Executor:
         self._prepared: set[int] = set()
         self._served: set[int] = set()
         self._measuring = threading.Lock()
-        self._taken = Taken()
+        self._taken: Taken = function.learned.measured or Taken()
+        function.learned.measured = self._taken
         self._crowd: Crowd | None = None
         """Calls on threads that are watched, whether they wait for one another."""
         self._begun = self._looks = 0
@@ -185,7 +199,6 @@ class Executor:
             if self._crowd is not crowd:
                 return
             self._crowd = None
-            self._taken.rows += crowd.rows
             if not crowd.waits:
                 self._decided(THREADS, self._said)
             else:
@@ -204,9 +217,11 @@ class Executor:
         elif taken.probed >= MEASURED:
             self.alone = taken.held >= HOLDS
             if self._gains() and (taken.each >= HEAVY or taken.busy >= LONG):
-                self._prefer_processes(self._said)
+                self._prefer_processes(self._said, patient=True)
             elif not self._gains() and not self.alone:
                 self._stay()
+        else:  # until then others would hold up these calls, and be taken for them
+            self.alone = taken.computes and NOTICED < taken.last < LONG
         return outcome
 
     def _measure_over_block(self, call: Callable[[], Outcome], block: Block) -> Outcome:
@@ -236,6 +251,12 @@ class Executor:
         return outcome
 
     @property
+    def _first_before_workers(self) -> bool:
+        """Whether the first rows that were asked for will be there before a worker process would be."""
+        left = self._portions.first_left * self._taken.each
+        return self._portions.among_first and left < START and not _server_is_there()
+
+    @property
     def _said(self) -> str:
         taken = self._taken
         return f"it holds Python's lock for {taken.held:.0%} of its {taken.each * 1000:.2g} ms an element"
@@ -249,7 +270,8 @@ class Executor:
         processes = self._cores / (1 + COPIED * taken.row_bytes / taken.each)
         return processes > GAIN * threads
 
-    def _prefer_processes(self, said: str) -> None:
+    def _prefer_processes(self, said: str, *, patient: bool = False) -> None:
+        """Go to worker processes; if `patient`, once the first rows are there: they would be held up."""
         if not self._pays(self._taken.each):
             if not self._function.why:
                 self._settled, self.alone = True, False
@@ -257,6 +279,8 @@ class Executor:
         why = effects([function.function for function in self._function.functions])
         if why:
             self._decided(THREADS, f"{said}, but {why}")
+        elif patient and self._first_before_workers:
+            self._learn(PROCESSES, said)
         else:
             self._decided(PROCESSES, said)
 
@@ -268,9 +292,12 @@ class Executor:
         else:
             self._decided(THREADS, self._said)
 
-    def _decided(self, who: str, why: str) -> None:
+    def _learn(self, who: str, why: str) -> None:
         self._function.learned.called = who, why, self._taken.each
         self._function.learned.row_by_row = self._function.why
+
+    def _decided(self, who: str, why: str) -> None:
+        self._learn(who, why)
         if who == THREADS:
             self._say(who, why)
         else:
@@ -279,7 +306,7 @@ class Executor:
     def _pays(self, each: float) -> bool:
         """Whether enough is left to do."""
         length = self._context.node.op.cardinality
-        return length < 0 or (length - self._taken.rows) * each >= LEAST
+        return length < 0 or (length - self._portions.begun) * each >= LEAST
 
     def _use_workers(self, why: str) -> None:
         try:
@@ -328,3 +355,8 @@ class Executor:
             if workers is not None:
                 self._function.learned.seconds = workers.row_seconds or self._function.learned.seconds
                 workers.close()
+
+
+def _server_is_there() -> bool:
+    serving = sys.modules.get("penstock.engine.processes.serving")
+    return serving is not None and serving.serving.has(())

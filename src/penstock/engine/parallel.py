@@ -248,7 +248,7 @@ class Parallel(Running):
             work.state = self._pace.taken(self._op.state)
         try:
             task = self._op.divide(self._roster.rows_at_once())
-            self._roster.portions.begun += 0 if task is None else task.rows
+            self._roster.portions.took(0 if task is None else task.rows)
         except (Cancelled, KeyboardInterrupt):
             raise
         except BaseException as error:  # raised again where it stands in the stream

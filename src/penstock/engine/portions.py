@@ -31,6 +31,8 @@ class Portions:
         """The most that was asked for at once, and what was asked for first."""
         self.begun = 0
         """Rows that were taken in."""
+        self.among_first = False
+        """Whether some of those that were taken in last are of the first ones that were asked for."""
         self._taken: deque[tuple[float, int]] = deque(maxlen=2 * cores)
         """When the last parts were taken in, and their rows: others may still be at work on them."""
 
@@ -41,7 +43,17 @@ class Portions:
 
     def here(self, seconds: float) -> int:
         """The rows to take in for work in this process that takes so long a row."""
-        return max(1, min(self.asked, int(PATIENCE / max(seconds, 1e-9))))
+        return max(1, min(self.first_left or self.asked, int(PATIENCE / max(seconds, 1e-9))))
+
+    @property
+    def first_left(self) -> int:
+        """Of the first rows that were asked for, those that were not taken in yet."""
+        return max(0, self._first - self.begun)
+
+    def took(self, rows: int) -> None:
+        """So many rows were taken in."""
+        self.begun += rows
+        self.among_first = self.begun - rows < self._first
 
     def elsewhere(self, seconds: float, larger: int = 1, now: float | None = None) -> int:
         """The same for work in other processes, in blocks that are so many times as large as others.
@@ -57,7 +69,7 @@ class Portions:
         if left > 0:
             share = self._share(left, seconds, now)
             part = ceil(share * (SURE if share * (1 - SURE) * seconds >= WORTH else 1))
-            rows = min(rows, max(min(part, left), int(LEAST / seconds)))
+            rows = min(rows, max(part, int(LEAST / seconds)))
         rows = max(1, rows)
         self._taken.append((now, rows))
         return rows

@@ -57,7 +57,9 @@ class Roster:
         self._seen: tuple[Any, ...] = ()  # what decides who may work, when it was last looked at
         self.executor: Executor | None = None
         if running.function is not None:
-            self.executor = Executor(context, running.function, self._cores, in_order=self.in_order)
+            self.executor = Executor(
+                context, running.function, self._cores, self.portions, in_order=self.in_order
+            )
 
     @property
     def calls(self) -> int:

@@ -18,6 +18,8 @@ class Taken:
         self.rows = 0
         self.last = 0.0
         """Seconds of the last call."""
+        self.computes = False
+        """Whether it kept a core busy for most of them."""
         self.probed = 0.0
         """Seconds of the calls that were probed."""
         self._held = 0.0
@@ -65,6 +67,7 @@ class Taken:
             outcome = call()
             busy = thread_time() - before
         self.last = perf_counter() - began
+        self.computes = busy > self.last / 2
         self._busy += busy
         self.rows += outcome.used
         self._nbytes += block.nbytes + (0 if outcome.block is None else outcome.block.nbytes)

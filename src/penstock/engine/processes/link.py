@@ -13,10 +13,9 @@ from time import monotonic
 from typing import Any
 
 from penstock.engine.processes.lost import WorkerLost, how_it_ended, kills, resident
-from penstock.engine.processes.server import STATUS
 from penstock.engine.processes.serving import Forked, serving
 from penstock.engine.processes.slab import Slab
-from penstock.engine.processes.wire import Hangup, answer, send
+from penstock.engine.processes.wire import STATUS, Hangup, answer, send
 
 LOOK = 0.1
 """Seconds between two looks at a worker that is at work: how far it is, what it holds."""

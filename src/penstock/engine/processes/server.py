@@ -15,16 +15,13 @@ import os
 import select
 import signal
 import socket
-import struct
 from collections.abc import Sequence
 
 import numpy.random  # noqa: F401  (workers seed it: they find it there)
 
 from penstock.engine.processes import worker
-from penstock.engine.processes.wire import Hangup, receive, send, waits_for_ever
+from penstock.engine.processes.wire import STATUS, Hangup, receive, send, waits_for_ever
 
-STATUS = struct.Struct("=i")
-"""How the end of a worker is told: its status, as `os.waitpid` gives it."""
 _SET_PDEATHSIG = 1
 
 

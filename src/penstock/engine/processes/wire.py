@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 _HEAD = struct.Struct("=IB")
 """Before each message: its length, and how many descriptors come with it."""
+STATUS = struct.Struct("=i")
+"""How the end of a worker is told: its status, as `os.waitpid` gives it."""
 _ONE_GO = 64 << 10
 
 

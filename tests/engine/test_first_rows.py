@@ -1,0 +1,119 @@
+"""The first rows of a function that nobody knows yet: they wait neither for one another nor for workers."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import penstock as ps
+from engine.probes import Heavy
+from penstock.engine import executor, roster, taken
+
+ASKED = 20
+NEVER = 1e9
+
+
+@pytest.fixture(autouse=True)
+def heavy_calls_on_two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(roster, "usable_cores", lambda: 2)
+    monkeypatch.setattr(executor, "LEAST", 0.0)
+    monkeypatch.setattr(taken, "Probe", Heavy)
+    monkeypatch.setattr(executor, "_server_is_there", lambda: False)
+
+
+@pytest.fixture
+def gone(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many rows had been taken in whenever worker processes were gone to."""
+    found: list[int] = []
+    use = executor.Executor._use_workers
+
+    def watched(self: executor.Executor, why: str) -> None:
+        found.append(self._portions.begun)
+        use(self, why)
+
+    monkeypatch.setattr(executor.Executor, "_use_workers", watched)
+    return found
+
+
+def busy(x: Any) -> int:
+    """Some milliseconds of Python."""
+    total = 0
+    for i in range(40_000):
+        total += i
+    return int(x) + total * 0
+
+
+def pid(x: Any) -> int:
+    """The process that calls it, some milliseconds later."""
+    return busy(0) + os.getpid()
+
+
+def auto(function: Any) -> ps.Dataset:
+    return ps.Dataset.range(300).map(function, num_parallel_calls=ps.AUTOTUNE)
+
+
+def test_given_first_rows_that_are_sooner_there_than_a_worker_then_it_is_started_after_them(
+    gone: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(executor, "START", NEVER)
+    with auto(pid).batch(ASKED).iterate() as it:
+        assert set(next(it).tolist()) == {os.getpid()}
+        assert not gone
+        assert set(next(it).tolist()) >= {os.getpid()}
+        assert len(gone) == 1 and gone[0] > ASKED
+        for _ in it:
+            pass
+
+
+@pytest.mark.parametrize(("start", "there"), [(0.0, False), (NEVER, True)], ids=["long", "server"])
+def test_given_first_rows_that_take_longer_or_a_server_then_nobody_waits(
+    gone: list[int], start: float, there: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(executor, "START", start)
+    monkeypatch.setattr(executor, "_server_is_there", lambda: there)
+    with auto(busy).batch(ASKED).iterate() as it:
+        next(it)
+        assert len(gone) == 1 and gone[0] <= ASKED
+
+
+def test_given_runs_that_end_with_the_first_rows_then_the_next_begins_with_workers(gone: list[int]) -> None:
+    ds = auto(busy).batch(ASKED)
+    for _ in range(2):
+        with ds.iterate() as it:
+            assert next(it).tolist() == list(range(ASKED))
+    assert gone == [0]
+
+
+def test_given_runs_too_short_to_measure_calls_in_then_it_goes_on_in_the_next() -> None:
+    ds = auto(busy).batch(2)
+    said: list[bool] = []
+    while not any(said) and len(said) < 50:
+        with ds.iterate() as it:
+            next(it)
+            said.append("called in worker processes" in str(it.report()))
+    assert said[-1] and not said[0]
+
+
+@pytest.mark.parametrize(
+    ("clock", "threads"), [(time.perf_counter, 1), (lambda: 0.0, 2)], ids=["computes", "waits"]
+)
+def test_until_calls_are_measured_then_those_that_compute_are_made_on_one_thread(
+    clock: Callable[[], float], threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(taken, "thread_time", clock)  # that of a core which is busy, or is not
+    monkeypatch.setattr(executor, "MEASURED", NEVER)
+    monkeypatch.setattr(executor, "LONG", NEVER)
+    found: set[int] = set()
+
+    def naps(x: Any) -> int:
+        found.add(threading.get_ident())
+        time.sleep(0.002)
+        return int(x)
+
+    assert [int(x) for x in auto(naps).take(100)] == list(range(100))
+    assert len(found) == threads
