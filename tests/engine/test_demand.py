@@ -56,7 +56,7 @@ def test_given_slow_rows_then_a_block_takes_about_ten_milliseconds(monkeypatch: 
     meter = Meter()
     source = Source(monkeypatch, 100, 1e-3)
     assert pulled(source, Demand(rows_for, None, meter))[-1] == pytest.approx(10, abs=2)
-    assert meter.chosen["rows a block"].why == "a block takes about 10 ms"
+    assert meter.chosen["rows a block"].why == "they come within 10 ms"
 
 
 @pytest.mark.parametrize("off", [0.9, 1.1])

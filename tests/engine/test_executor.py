@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import penstock as ps
-from engine.probes import Heavy, Light
+from engine.probes import Heavy, Light, Partly
 from penstock.engine import executor, gil, roster, taken
 from penstock.engine.cores import usable_cores
 from penstock.engine.gil import Probe
@@ -78,6 +78,19 @@ def test_given_a_second_run_then_it_begins_as_the_first_one_ended(
     got, report = run(ds)
     assert got == list(range(100))
     assert f"called in {who}: it holds Python's lock for" in report
+
+
+@pytest.mark.parametrize(("probe", "who"), [(Heavy, "worker processes"), (Light, "threads")])
+def test_given_a_run_that_has_found_it_out_then_the_plan_says_who_makes_calls_and_why(
+    probe: type[Partly], who: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(taken, "Probe", probe)
+    ds = auto(busy, 100)
+    run(ds)
+    said = (
+        f"; in {who}, as measured in an earlier run: it holds Python's lock for {probe.part:.0%} of its time"
+    )
+    assert said in ds.batch(2).explain()
 
 
 def test_given_a_second_run_then_workers_are_not_made_ready_for_calls_over_blocks(

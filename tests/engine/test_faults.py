@@ -19,6 +19,8 @@ import pytest
 
 import penstock as ps
 from engine.leftovers import children, descriptors, gone
+from engine.probes import Heavy
+from penstock.engine import executor, roster, taken
 from penstock.engine.processes.lost import how_it_ended, memory_kills
 from penstock.engine.processes.serving import serving
 
@@ -98,6 +100,65 @@ def test_when_workers_die_of_one_element_then_that_is_an_error_and_the_others_ar
 def test_given_ignore_errors_then_such_elements_are_left_out() -> None:
     ds = in_workers(20, lambda x: os._exit(1) if int(x) == 5 else int(x)).ignore_errors()
     assert [int(x) for x in ds] == [x for x in range(20) if x != 5]
+
+
+@pytest.fixture
+def found_out(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[..., Any]], ps.Dataset]:
+    """A dataset whose calls an earlier run has found out to be better made in worker processes."""
+    monkeypatch.setattr(roster, "usable_cores", lambda: 2)
+    monkeypatch.setattr(executor, "LEAST", 0.0)
+    monkeypatch.setattr(taken, "Probe", Heavy)
+
+    def declared(function: Callable[..., Any]) -> ps.Dataset:
+        ds = ps.Dataset.range(300).map(function, num_parallel_calls=ps.AUTOTUNE)
+        _, report = outcomes(ds)
+        assert "called in worker processes" in report
+        return ds
+
+    return declared
+
+
+def busy() -> int:
+    return sum(i & 1 for i in range(10_000))
+
+
+def test_given_auto_when_workers_die_of_elements_in_a_row_then_each_is_an_error_and_none_is_called_here(
+    found_out: Callable[[Callable[..., Any]], ps.Dataset],
+) -> None:
+    here = os.getpid()
+
+    def dies(x: Any) -> int:
+        busy()
+        if os.getpid() != here and int(x) in (150, 151, 200):
+            os._exit(7)
+        return int(x)
+
+    got, _ = outcomes(found_out(dies))
+    for bad in (150, 151, 200):
+        assert isinstance(got[bad], ps.errors.WorkerError), got[bad]
+        got[bad] = bad
+    assert got == list(range(300))
+
+
+def test_given_auto_when_an_element_fails_then_the_rest_of_its_block_is_called_in_workers_too(
+    found_out: Callable[[Callable[..., Any]], ps.Dataset],
+) -> None:
+    here = os.getpid()
+
+    def fails(x: Any) -> int:
+        busy()
+        if int(x) in (120, 121):
+            raise ValueError("no")
+        return int(os.getpid() == here)
+
+    got, _ = outcomes(found_out(fails))
+    assert [number for number, each in enumerate(got) if each != 0] == [120, 121]
+
+
+def test_then_functions_see_the_arguments_of_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["train.py", "--size", "3"])
+    ds = in_workers(4, lambda _: " ".join(sys.argv))
+    assert set(map(str, ds)) == {"train.py --size 3"}
 
 
 def test_when_a_worker_is_stuck_past_the_timeout_then_it_is_replaced(tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def test_given_nothing_lent_or_used_then_the_report_says_no_more_than_that() -> 
         (1, "blocks ready", "1 block ready: because"),
         (2, "blocks ready", "2 blocks ready: because"),
         (1, "calls at once", "1 call at once: because"),
-        (1000, "rows a block", "1,000 elements in a block: because"),
+        (1000, "rows a block", "1,000 elements at a time, at most: because"),
     ],
 )
 def test_given_a_number_that_was_chosen_then_it_is_said_in_words(value: int, what: str, said: str) -> None:

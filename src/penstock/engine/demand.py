@@ -53,5 +53,5 @@ class Demand:
         if self.rows > by_bytes or abs(rows - self.rows) > NEAR * self.rows:
             self.rows = rows
             if self._meter is not None:
-                why = "a block takes about 10 ms" if by_time < by_bytes else "as many as fill a block"
+                why = "they come within 10 ms" if by_time < by_bytes else "as many as fill a block"
                 self._meter.chosen["rows a block"] = Chosen("rows a block", rows, why)

@@ -95,7 +95,7 @@ class Executor:
         """Those that are done without, to be closed with the others."""
         self._asked = function.executor == "processes"
         self._prepared: set[int] = set()
-        self._served: set[int] = set()
+        self._served = False  # whether some thread has a worker
         self._measuring = threading.Lock()
         self._taken: Taken = function.learned.measured or Taken()
         function.learned.measured = self._taken
@@ -162,7 +162,7 @@ class Executor:
         self._prepared.add(thread)
         try:
             workers.prepare()
-            self._served.add(threading.get_ident())
+            self._served = True
         except Cancelled:
             raise
         except PenstockError as error:
@@ -171,8 +171,9 @@ class Executor:
     def apply(self, block: Block, numbers: NDArray[np.int64], room: int, place: int) -> Outcome:
         """As `RowFunction.apply`, with an eye on what the calls cost."""
         workers = self._workers
-        # Who pulls makes calls only until the others have their workers, and has none itself.
-        if workers is not None and threading.get_ident() in self._served:
+        # Who pulls makes calls until others have their workers. From then on it borrows one, for what is left
+        # of a block after a row that failed: the next one may be what kills its worker.
+        if workers is not None and self._served:
             try:
                 return workers.apply(block, numbers, room, place)
             except ElementError:
@@ -259,7 +260,8 @@ class Executor:
     @property
     def _said(self) -> str:
         taken = self._taken
-        return f"it holds Python's lock for {taken.held:.0%} of its {taken.each * 1000:.2g} ms an element"
+        computes = f"{taken.each * 1000:.2g} ms of computing an element"
+        return f"it holds Python's lock for {taken.held:.0%} of its time, with {computes}"
 
     def _gains(self) -> bool:
         """Whether worker processes are quicker, though rows have to get there and back."""

@@ -100,9 +100,13 @@ class Map(Op):
         if self.executor in ("threads", "processes", "jit"):
             return f"called {EXECUTORS[self.executor]}, as asked for"
         way = self._trial.way
-        if self.executor == "auto" and self.seam and "row by row" in way:
-            return f"{way}; in threads or worker processes, as measured while it runs"
-        return way
+        if self.executor != "auto" or not self.seam:
+            return way
+        called = next((known.called for known in self.learned.values() if known.called), None)
+        if called is not None:
+            return f"{way}; in {called[0]}, as measured in an earlier run: {called[1]}"
+        measured = "; in threads or worker processes, as measured while it runs"
+        return f"{way}{measured}" if "row by row" in way else way
 
     @cached_property
     def _trial(self) -> _Trial:

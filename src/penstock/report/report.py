@@ -9,7 +9,7 @@ from typing import Any
 from penstock.memory.sizes import show_bytes
 from penstock.report.table import counted, table
 
-WORDS = {"rows a block": "elements in a block"}
+WORDS = {"rows a block": "elements at a time, at most"}
 """What users call some of the things that were chosen."""
 
 

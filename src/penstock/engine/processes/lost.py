@@ -37,7 +37,7 @@ def how_it_ended(status: int | None, *, memory: int, by_limit: bool, stuck: floa
     if by_limit:
         why = ": the memory limit of the container was reached"
     elif number == signal.SIGKILL:
-        why = ", as the system does when memory runs out"
+        why = ", which the system also does when memory runs out"
     return f"it was killed by {_named(number)}{why}{held}"
 
 

@@ -26,10 +26,6 @@ _LOADED = ("penstock.blocks", "penstock.functions", "penstock.image", "penstock.
 """What calls over whole blocks need of Penstock, and what it stands on."""
 
 
-class CannotTravel(PenstockError):  # noqa: N818
-    """A function that cannot be brought into another process."""
-
-
 class Functions:
     """A user's functions, ready to be loaded by any number of workers."""
 
@@ -68,7 +64,7 @@ class Functions:
         except PenstockError:
             raise
         except Exception as error:
-            raise CannotTravel(
+            raise PenstockError(
                 f"{self._where}: the function cannot be brought into a worker process: "
                 f"{type(error).__name__}: {error}. Make such things inside the function, or use "
                 f"executor='threads'."
@@ -138,7 +134,7 @@ class Functions:
                 with self._lock:
                     self._by_value_too(link.by_value, *answer[1:])
                 self._tell(link)
-            raise CannotTravel(f"{self._where}: too many modules cannot be imported in a worker process.")
+            raise PenstockError(f"{self._where}: too many modules cannot be imported in a worker process.")
         except BaseException:
             self._dead(link)
             raise
@@ -146,7 +142,7 @@ class Functions:
     def _by_value_too(self, known: frozenset[str], module: str | None, said: str) -> None:
         """Have what that module defines go by value: workers cannot import it. `known` are those that do."""
         if module is None or module in known or module not in sys.modules:
-            raise CannotTravel(
+            raise PenstockError(
                 f"{self._where}: the function could not be loaded in a worker process: {said}. "
                 f"Use executor='threads', or define it where it can be imported."
             )

@@ -206,6 +206,7 @@ def surroundings() -> dict[str, Any]:
     """What a function finds around it here, and is to find in a worker."""
     return {
         "path": list(sys.path),
+        "argv": list(sys.argv),
         "environ": dict(os.environ),
         "folder": str(Path.cwd()),
         "errors": np.geterr(),

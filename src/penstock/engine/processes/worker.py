@@ -79,7 +79,7 @@ class _Worker:
         self, parcel: Parcel, around: dict[str, Any], over_block: bool, kernels: bool, descriptors: list[int]
     ) -> None:
         """Load the functions, in the surroundings of the process that they come from, and its kernels."""
-        sys.path[:] = around["path"]
+        sys.path[:], sys.argv[:] = around["path"], around["argv"]
         for name, value in around["environ"].items():
             if os.environ.get(name) != value:  # it writes to far more pages, and most are as they were
                 os.environ[name] = value
