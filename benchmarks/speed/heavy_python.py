@@ -121,19 +121,24 @@ class Bare:
 
 
 class First:
-    """The first batch of a stream; what it takes to end the stream is not counted."""
+    """The first batch of a stream, in the first epoch and in later ones; how an epoch ends is not counted."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
         self._last: Any = None
+        self._epochs = 0
 
     def settle(self) -> None:
-        """End the stream before; this is not timed."""
+        """End the stream before; this is not timed. The first epoch goes on to its end."""
+        if self._epochs == 1:
+            for _ in self._last:
+                pass
         if hasattr(self._last, "close"):
             self._last.close()
         self._last = None  # DataLoader ends its workers when nobody has its iterator any more
 
     def __iter__(self) -> Iterator[Any]:
+        self._epochs += 1
         self._last = iter(self._stream)
         yield next(self._last)
 
@@ -172,10 +177,10 @@ HEAVY = Work(
 
 
 def first_of(batch: int) -> Work:
-    """The first batch of so many rows, with a server of workers or a data set that has been used before."""
+    """The first batch of so many rows; *first pass* is that of the first epoch: all have yet to start."""
     return Work(
         name=f"heavy_python_first_{batch}",
-        title=f"the first batch of {batch} of the same",
+        title=f"the first batch of {batch} of the same, in later epochs",
         items=1,
         inputs=lambda: None,
         tally=tally,

@@ -23,6 +23,7 @@ def heavy_calls_on_two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(roster, "usable_cores", lambda: 2)
     monkeypatch.setattr(executor, "LEAST", 0.0)
     monkeypatch.setattr(taken, "Probe", Heavy)
+    monkeypatch.setattr(taken, "thread_time", time.perf_counter)  # whatever else the cores have to do
     monkeypatch.setattr(executor, "_server_is_there", lambda: False)
 
 
@@ -74,6 +75,8 @@ def test_given_first_rows_that_are_sooner_there_than_a_worker_then_it_is_started
 def test_given_first_rows_that_take_longer_or_a_server_then_nobody_waits(
     gone: list[int], start: float, there: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(executor, "MEASURED", 1e-6)
+    monkeypatch.setattr(executor, "OFTEN", NEVER)
     monkeypatch.setattr(executor, "START", start)
     monkeypatch.setattr(executor, "_server_is_there", lambda: there)
     with auto(busy).batch(ASKED).iterate() as it:
@@ -81,12 +84,48 @@ def test_given_first_rows_that_take_longer_or_a_server_then_nobody_waits(
         assert len(gone) == 1 and gone[0] <= ASKED
 
 
-def test_given_runs_that_end_with_the_first_rows_then_the_next_begins_with_workers(gone: list[int]) -> None:
+@pytest.fixture
+def known() -> ps.Dataset:
+    """A dataset whose calls an earlier run has found out to be better made in worker processes."""
     ds = auto(busy).batch(ASKED)
-    for _ in range(2):
-        with ds.iterate() as it:
-            assert next(it).tolist() == list(range(ASKED))
+    with ds.iterate() as it:
+        assert len(list(it)) == 300 / ASKED
+        assert "called in worker processes" in str(it.report())
+    return ds
+
+
+def begun(ds: ps.Dataset) -> str:
+    """What the report says after the first batch."""
+    with ds.iterate() as it:
+        assert next(it).tolist() == list(range(ASKED))
+        return str(it.report())
+
+
+def test_given_a_later_run_and_no_server_then_the_first_rows_do_not_wait_for_one_either(
+    known: ps.Dataset, gone: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(executor, "START", NEVER)
+    for _ in range(3):
+        assert "called in" not in begun(known)
+    assert not gone
+    assert len(list(known)) == 300 / ASKED
+    assert len(gone) == 1 and gone[0] > ASKED
+
+
+def test_given_a_later_run_and_a_server_then_it_begins_with_workers(
+    known: ps.Dataset, gone: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(executor, "_server_is_there", lambda: True)
+    assert "called in worker processes" in begun(known)
     assert gone == [0]
+
+
+def test_given_a_later_run_and_first_rows_that_take_long_then_workers_are_started_at_once(
+    known: ps.Dataset, gone: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(executor, "START", 0.0)
+    begun(known)
+    assert gone == [1]
 
 
 def test_given_runs_too_short_to_measure_calls_in_then_it_goes_on_in_the_next() -> None:
@@ -95,7 +134,7 @@ def test_given_runs_too_short_to_measure_calls_in_then_it_goes_on_in_the_next() 
     while not any(said) and len(said) < 50:
         with ds.iterate() as it:
             next(it)
-            said.append("called in worker processes" in str(it.report()))
+        said.append("as measured in an earlier run" in str(ds.explain()))
     assert said[-1] and not said[0]
 
 
@@ -117,3 +156,24 @@ def test_until_calls_are_measured_then_those_that_compute_are_made_on_one_thread
 
     assert [int(x) for x in auto(naps).take(100)] == list(range(100))
     assert len(found) == threads
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("LONG", 1e-3), ("OFTEN", 0)], ids=["calls that take long", "calls enough"]
+)
+def test_given_calls_that_cannot_be_measured_soon_then_they_are_made_on_several_threads(
+    name: str, value: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(executor, "MEASURED", NEVER)
+    monkeypatch.setattr(executor, "OFTEN", 1)
+    monkeypatch.setattr(executor, "LONG", NEVER)
+    monkeypatch.setattr(executor, name, value)
+    found: set[int] = set()
+
+    def naps(x: Any) -> int:
+        found.add(threading.get_ident())
+        time.sleep(0.002)
+        return int(x)
+
+    assert [int(x) for x in auto(naps).take(100)] == list(range(100))
+    assert len(found) == 2

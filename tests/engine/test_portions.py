@@ -18,7 +18,7 @@ def portions(*, asked: int, cores: int = 2, length: int = -1) -> Portions:
 def take(of: Portions, seconds: float, *, now: float = 0.0) -> int:
     """Have a worker take rows in."""
     rows = of.elsewhere(seconds, now=now)
-    of.took(rows)
+    of.took(rows, now)
     return rows
 
 
@@ -108,11 +108,19 @@ def test_who_is_done_while_others_are_not_gets_more_of_the_last_rows() -> None:
 
 
 def test_who_is_busy_for_longer_than_all_others_gets_none_of_the_last_rows() -> None:
-    last = portions(asked=100, cores=3, length=1000)
+    last = portions(asked=50, cores=3, length=1000)
     last.begun = 700
-    assert take(last, LEAST / 10) == 100
+    assert take(last, LEAST / 5) == 50
     last.begun = 1000 - 20
-    assert take(last, LEAST / 10) == max(20 / 2, LEAST / (LEAST / 10))
+    assert take(last, LEAST / 5) == 20 / 2
+
+
+def test_rows_that_a_source_did_not_have_keep_nobody_busy() -> None:
+    last = portions(asked=64, cores=2, length=1000)
+    last.begun = 900
+    assert last.elsewhere(LEAST / 4, now=0.0) > 20
+    last.took(20, 0.0)
+    assert last.elsewhere(LEAST / 4, now=0.0) == (80 + 20) / 2
 
 
 def test_parts_end_with_the_first_rows() -> None:
@@ -122,8 +130,9 @@ def test_parts_end_with_the_first_rows() -> None:
 
 @pytest.mark.parametrize("cores", [2, 3, 16])
 @pytest.mark.parametrize("length", [100, 1000, 4321])
+@pytest.mark.parametrize("most", [1000, 20], ids=["all", "few at a time"])
 def test_given_rows_that_take_as_long_then_all_workers_are_done_at_nearly_the_same_time(
-    cores: int, length: int
+    cores: int, length: int, most: int
 ) -> None:
     seconds, way = 1e-3, 3e-4
     of = portions(asked=64, cores=cores, length=length)
@@ -131,9 +140,9 @@ def test_given_rows_that_take_as_long_then_all_workers_are_done_at_nearly_the_sa
     parts = 0
     while of.begun < length:
         now = heapq.heappop(free)
-        rows = min(of.elsewhere(seconds, now=now), length - of.begun)
-        of.took(rows)
+        rows = min(of.elsewhere(seconds, now=now), length - of.begun, most)
+        of.took(rows, now)
         heapq.heappush(free, now + way + rows * seconds)
         parts += 1
     assert max(free) - min(free) <= 2 * LEAST + 2 * way + 8 * seconds
-    assert parts <= length / 64 + 8 * cores
+    assert parts <= length / min(64, most) + 8 * cores

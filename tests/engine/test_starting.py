@@ -23,7 +23,9 @@ from penstock.engine.processes.lingering import Lingering
 from penstock.engine.processes.link import Link
 from penstock.engine.processes.lost import WorkerLost
 from penstock.engine.processes.serving import Server, serving
+from penstock.engine.processes.slab import STEP, Slab
 from penstock.engine.processes.starting import Functions
+from penstock.engine.roster import Roster
 
 pytestmark = pytest.mark.usefixtures("one_server")
 
@@ -208,6 +210,26 @@ def test_given_a_worker_whose_descriptors_find_no_place_then_that_is_said_and_no
     with pytest.raises(OSError, match="Too many open files"):
         Server.fork(Server.__new__(Server), lambda: False, workers)
     assert descriptors() <= before
+
+
+@pytest.mark.parametrize(("cores", "spare"), [(2, 0), (3, 0), (4, 1), (16, 4)])
+def test_on_few_cores_no_worker_more_than_these_is_started(cores: int, spare: int) -> None:
+    one: Any = SimpleNamespace(_cores=cores, _spare=0)
+    Roster.add_spare(one)
+    assert one._spare == spare
+
+
+def test_given_no_descriptor_for_a_second_slab_then_the_room_for_it_is_given_back() -> None:
+    def refused(_: int) -> Slab:
+        raise OSError("Too many open files")
+
+    released: list[int] = []
+    link: Any = SimpleNamespace(given=None, made=None, untold=refused)
+    workers: Any = SimpleNamespace(_reserve=lambda _: True, _release=released.append)
+    with pytest.raises(OSError, match="Too many"):
+        Workers._slabs(workers, link)
+    assert released == [STEP] and link.given.size == STEP
+    link.given.close()
 
 
 def test_what_is_said_of_lost_workers_takes_the_place_of_nothing_else() -> None:

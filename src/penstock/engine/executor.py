@@ -97,10 +97,10 @@ class Executor:
         self._prepared: set[int] = set()
         self._served = False  # whether some thread has a worker
         self._measuring = threading.Lock()
-        self._taken: Taken = function.learned.measured or Taken()
-        function.learned.measured = self._taken
         self._crowd: Crowd | None = None
         """Calls on threads that are watched, whether they wait for one another."""
+        self._later: tuple[str, float] | None = None
+        """Why calls are to go to worker processes after the first rows, and what a row takes."""
         self._begun = self._looks = 0
         self._settled = function.executor != "auto"
         self._noted = ""
@@ -122,7 +122,18 @@ class Executor:
         elif self._pays(each):
             # Nothing has been called yet, but it is known how it will be: workers need far less for rows.
             self._function.why = self._function.why or self._function.learned.row_by_row
+            if _server_is_there():
+                self._use_workers(why)
+            else:
+                self._later, self.alone = (why, each), True
+
+    def _after_first(self, call: Callable[[], Outcome], why: str, each: float) -> Outcome:
+        """Make a call here of a function that is to go to worker processes, once the first rows are there."""
+        outcome = call()
+        if not self._first_before_workers(each):
+            self._later = None
             self._use_workers(why)
+        return outcome
 
     @property
     def elsewhere(self) -> bool:
@@ -165,7 +176,7 @@ class Executor:
             self._served = True
         except Cancelled:
             raise
-        except PenstockError as error:
+        except (PenstockError, OSError) as error:  # too many files are open, say
             self._do_without(error)
 
     def apply(self, block: Block, numbers: NDArray[np.int64], room: int, place: int) -> Outcome:
@@ -208,6 +219,8 @@ class Executor:
 
     def _measure(self, block: Block, numbers: NDArray[np.int64], room: int, place: int) -> Outcome:
         call = partial(self._function.here, block, numbers, room, place)
+        if self._later is not None:
+            return self._after_first(call, *self._later)
         if not self._function.why:
             return self._measure_over_block(call, block)
         taken = self._taken
@@ -222,7 +235,8 @@ class Executor:
             elif not self._gains() and not self.alone:
                 self._stay()
         else:  # until then others would hold up these calls, and be taken for them
-            self.alone = taken.computes and NOTICED < taken.last < LONG
+            soon = taken.last < LONG and taken.busy < OFTEN * MEASURED
+            self.alone = taken.computes and taken.last > NOTICED and soon
         return outcome
 
     def _measure_over_block(self, call: Callable[[], Outcome], block: Block) -> Outcome:
@@ -251,11 +265,16 @@ class Executor:
             self._settled, self.alone = True, False
         return outcome
 
-    @property
-    def _first_before_workers(self) -> bool:
+    def _first_before_workers(self, each: float) -> bool:
         """Whether the first rows that were asked for will be there before a worker process would be."""
-        left = self._portions.first_left * self._taken.each
-        return self._portions.among_first and left < START and not _server_is_there()
+        portions = self._portions
+        return portions.among_first and portions.first_left * each < START and not _server_is_there()
+
+    @property
+    def _taken(self) -> Taken:
+        """What calls took so far, in all runs; those over blocks and those row by row each by themselves."""
+        taken: Taken = self._function.learned.measured.setdefault(bool(self._function.why), Taken())
+        return taken
 
     @property
     def _said(self) -> str:
@@ -281,7 +300,7 @@ class Executor:
         why = effects([function.function for function in self._function.functions])
         if why:
             self._decided(THREADS, f"{said}, but {why}")
-        elif patient and self._first_before_workers:
+        elif patient and self._first_before_workers(self._taken.each):
             self._learn(PROCESSES, said)
         else:
             self._decided(PROCESSES, said)
@@ -334,7 +353,7 @@ class Executor:
         room = self._context.ledger.shared.share // (ROOM * self._cores * self._context.block_bytes)
         return max(1, min(self._cores // CORES, LARGER, room))
 
-    def _do_without(self, error: PenstockError) -> None:
+    def _do_without(self, error: PenstockError | OSError) -> None:
         """Go on with threads, as nobody asked for worker processes."""
         if self._asked:
             raise error
@@ -360,5 +379,6 @@ class Executor:
 
 
 def _server_is_there() -> bool:
-    serving = sys.modules.get("penstock.engine.processes.serving")
-    return serving is not None and serving.serving.has(())
+    module = sys.modules.get("penstock.engine.processes.serving")
+    serving = getattr(module, "serving", None)  # another thread may be importing it
+    return serving is not None and serving.has(())

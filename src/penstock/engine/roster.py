@@ -47,7 +47,7 @@ class Roster:
         self._tuned: Calls | None = None
         if asked == AUTOTUNE:
             self._tuned = Calls(context.run.turn, context.meter, self._cores, most_calls(self._cores))
-        self.portions = Portions(self._cores, context.node.op.cardinality)
+        self.portions = Portions(self._asked, context.node.op.cardinality)
         self.helpers = 1 << 30
         """So many of the threads may work here, those of the lowest numbers."""
         self.started = False

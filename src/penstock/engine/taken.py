@@ -15,6 +15,7 @@ class Taken:
     """What the calls took that were made through it."""
 
     def __init__(self) -> None:
+        self._lock = threading.Lock()  # several runs of a dataset have it
         self.rows = 0
         self.last = 0.0
         """Seconds of the last call."""
@@ -58,19 +59,21 @@ class Taken:
         if probe:
             with Probe() as lock:
                 outcome, busy, seconds = timed(call)
-            self._held += lock.held * lock.seconds
-            self.probed += lock.seconds
-            self._with_core += seconds
-            self._computed += busy
         else:
             before = thread_time()
             outcome = call()
             busy = thread_time() - before
-        self.last = perf_counter() - began
-        self.computes = busy > self.last / 2
-        self._busy += busy
-        self.rows += outcome.used
-        self._nbytes += block.nbytes + (0 if outcome.block is None else outcome.block.nbytes)
+        with self._lock:
+            if probe:
+                self._held += lock.held * lock.seconds
+                self.probed += lock.seconds
+                self._with_core += seconds
+                self._computed += busy
+            self.last = perf_counter() - began
+            self.computes = busy > self.last / 2
+            self._busy += busy
+            self.rows += outcome.used
+            self._nbytes += block.nbytes + (0 if outcome.block is None else outcome.block.nbytes)
         return outcome
 
 

@@ -240,8 +240,8 @@ class Learned:
         """By the kinds of their blocks."""
         self.compiled: dict[Hashable, Any] = {}
         """What Numba has compiled, by what it was compiled from."""
-        self.measured: Any = None
-        """What calls took so far, for whoever is to find out who makes them (`engine/taken.py`)."""
+        self.measured: dict[bool, Any] = {}
+        """What calls over blocks took so far, and those row by row (`engine/taken.py`)."""
         self.called: tuple[str, str, float] | None = None
         """Who is to make the calls, why, and the seconds that a row takes, where that was measured."""
         self.row_by_row = ""

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from weakref import WeakValueDictionary
 
-from penstock.memory.cgroup import files_upwards, said
+from penstock.memory.cgroup import contents, files_upwards
 from penstock.memory.shared import Budget
 from penstock.options import Options, SharedMemory, parse_memory
 
@@ -54,7 +54,7 @@ def usable_memory(root: Path = Path("/")) -> int:
 
 
 def _machine_memory(root: Path) -> int:
-    for line in (said(f"{root}/proc/meminfo") or "").splitlines():
+    for line in (contents(f"{root}/proc/meminfo") or "").splitlines():
         if line.startswith("MemTotal:"):
             return int(line.split()[1]) * 1024
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

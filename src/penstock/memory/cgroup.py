@@ -10,7 +10,7 @@ _MOST = 1 << 16
 """Bytes: the files of the kernel that are read here are shorter."""
 
 
-def said(path: str) -> str | None:
+def contents(path: str) -> str | None:
     """What a file of the kernel says; None if it cannot be read.
 
     Every run reads some twenty of them, and `Path.read_text` takes several times as long.
@@ -32,7 +32,7 @@ def files_upwards(root: Path, name: str, *, controller: str = "") -> Iterator[st
 
     Without a `controller`, the groups of version 2; with one, its groups of version 1.
     """
-    for line in (said(f"{root}/proc/self/cgroup") or "").splitlines():
+    for line in (contents(f"{root}/proc/self/cgroup") or "").splitlines():
         _, controllers, path = line.split(":", 2)
         if not controller and controllers == "":
             mounts = ["sys/fs/cgroup", "sys/fs/cgroup/unified"]
@@ -48,6 +48,6 @@ def _upwards(mount: str, path: str, name: str) -> Iterator[str]:
     # Inside a container the path may be the host's: then only the mount itself is there to read.
     parts = [part for part in path.split("/") if part and part != ".."]
     for depth in range(len(parts), -1, -1):
-        text = said("/".join([mount, *parts[:depth], name]))
+        text = contents("/".join([mount, *parts[:depth], name]))
         if text is not None:
             yield text

@@ -84,7 +84,7 @@ class Workers:
         count = min(count, SPARES) - len(self._begun)
         if not self.near or count <= 0:
             return
-        with suppress(WorkerLost, Hangup, PenstockError):  # who needs one finds out what is wrong
+        with suppress(WorkerLost, PenstockError, OSError):  # who needs one finds out what is wrong
             self._begun.extend(self._functions.begin(lambda: self._ending, count))
 
     def prepare(self) -> None:
@@ -271,7 +271,12 @@ class Workers:
     def _slabs(self, link: Link) -> None:
         if self._reserve(2 * STEP):
             # They are the link's before it is told: it may be lost by now, and gives back what it has.
-            link.given, link.made = Slab.make(STEP), link.untold(STEP)
+            try:
+                link.given = Slab.make(STEP)
+                link.made = link.untold(STEP)
+            except BaseException:
+                self._release(STEP * ((link.given is None) + (link.made is None)))
+                raise
             link.tell(link.made)
             self._tell_given(link.given, link)
 

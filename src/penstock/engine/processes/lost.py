@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from time import monotonic
 
-from penstock.memory.cgroup import files_upwards, said
+from penstock.memory.cgroup import contents, files_upwards
 from penstock.memory.sizes import show_bytes
 
 RECENT = 0.1
@@ -87,6 +87,6 @@ def _kills(root: Path) -> Iterator[int]:
 def resident(pid: int) -> int:
     """The bytes of memory that a process has now; 0 if it is gone."""
     try:
-        return int((said(f"/proc/{pid}/statm") or "").split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        return int((contents(f"/proc/{pid}/statm") or "").split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (IndexError, ValueError):
         return 0
