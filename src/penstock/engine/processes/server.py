@@ -20,6 +20,7 @@ from collections.abc import Sequence
 import numpy.random  # noqa: F401  (workers seed it: they find it there)
 
 from penstock.engine.processes import worker
+from penstock.engine.processes.rehearsal import rehearse
 from penstock.engine.processes.wire import STATUS, Hangup, receive, send, waits_for_ever
 
 _SET_PDEATHSIG = 1
@@ -91,6 +92,7 @@ class Server:
             link.close()
 
     def _fork(self, statuses: Sequence[int] = ()) -> tuple[int, int, socket.socket]:
+        """A worker; in advance, if there are no `statuses` of those that are waited for."""
         ours, theirs = map(waits_for_ever, socket.socketpair())
         gc.disable()
         try:
@@ -98,13 +100,13 @@ class Server:
             if pid == 0:
                 for status in statuses:
                     os.close(status)
-                self._become_worker(ours, theirs)
+                self._become_worker(ours, theirs, waited_for=bool(statuses))
         finally:
             gc.enable()
             theirs.close()
         return pid, os.pidfd_open(pid), ours
 
-    def _become_worker(self, ours: socket.socket, theirs: socket.socket) -> None:
+    def _become_worker(self, ours: socket.socket, theirs: socket.socket, *, waited_for: bool) -> None:
         code = 1
         try:
             server = os.getppid()
@@ -121,6 +123,9 @@ class Server:
                 os.close(ended)
                 link.close()
             gc.enable()
+            if not waited_for:
+                with contextlib.suppress(OSError):  # no descriptors are left, say: calls will tell
+                    rehearse(theirs)
             worker.work(theirs)
             code = 0
         finally:

@@ -46,16 +46,15 @@ def work(link: socket.socket) -> None:
     function.in_worker = True
     if isinstance(sys.stdout, io.TextIOWrapper):  # lines of several workers come whole
         sys.stdout.reconfigure(line_buffering=True, write_through=False)
-    worker = _Worker(link)
+    worker = Worker(link)
     try:
         while True:
-            request, descriptors = receive(link)
-            getattr(worker, request[0])(*request[1:], descriptors)
+            worker.answer()
     except Hangup:
         return
 
 
-class _Worker:
+class Worker:
     """What one worker knows: the functions, and its slabs."""
 
     def __init__(self, link: socket.socket) -> None:
@@ -74,6 +73,11 @@ class _Worker:
         """Whether the functions keep what they are given: then they get copies."""
         self._told = False
         """Whether it was told what the first result of the stream looks like."""
+
+    def answer(self) -> None:
+        """Do what is asked for next."""
+        request, descriptors = receive(self._link)
+        getattr(self, request[0])(*request[1:], descriptors)
 
     def start(
         self, parcel: Parcel, around: dict[str, Any], over_block: bool, kernels: bool, descriptors: list[int]
@@ -188,6 +192,12 @@ class _Worker:
         found = Found() if over_block is None else Found(over_block.row_bytes, over_block.why)
         answer = ("done", used, made, failed, raised, self._copies, memory, took, found)
         send(self._link, answer, dumps=dumps_with((), structure))
+
+    def close(self) -> None:
+        """Give the slabs back."""
+        for slab in (self._given, *self._for_results.values()):
+            if slab is not None:
+                slab.close()
 
     def _empty(self, shape: Any, dtype: Any) -> NDArray[Any]:
         """An array for results: the first large one of a call lies where it is handed over."""
