@@ -151,15 +151,6 @@ def test_when_a_run_ends_before_it_is_known_then_the_next_one_watches_as_well(
         assert len(made) == runs
 
 
-def test_whoever_has_taken_rows_in_they_need_no_worker_process_any_more() -> None:
-    context = SimpleNamespace(node=SimpleNamespace(op=SimpleNamespace(cardinality=100)))
-    one: Any = SimpleNamespace(_context=context, _portions=SimpleNamespace(begun=70))
-    each = executor.LEAST / 20
-    assert executor.Executor._pays(one, each)
-    one._portions.begun = 90
-    assert not executor.Executor._pays(one, each)
-
-
 def test_given_work_that_a_kernel_will_do_then_it_is_not_measured_before(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -8,6 +8,7 @@ import threading
 import time
 import zlib
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -159,8 +160,45 @@ def test_given_one_core_then_there_are_no_worker_processes(monkeypatch: pytest.M
 
 def test_given_little_to_do_then_there_are_no_worker_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(executor, "LEAST", 1e9)
+    monkeypatch.setattr(executor, "NEAR", 1e9)
     _, report = run(auto(busy, 20))
     assert "worker processes" not in report
+
+
+@pytest.mark.parametrize(
+    ("there", "begun", "before", "pays"),
+    [
+        (False, 70, 0, True),
+        (False, 90, 0, False),  # a worker would come too late
+        (False, 90, 100, True),  # for this run, and in time for the next
+        (False, 99, 100, False),
+        (True, 90, 0, True),
+        (True, 99, 0, False),
+    ],
+)
+def test_worker_processes_pay_for_as_much_as_is_left(
+    there: bool, begun: int, before: int, pays: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(executor, "LEAST", 0.3)
+    monkeypatch.setattr(executor, "_server_is_there", lambda: there)
+    one: Any = SimpleNamespace(
+        _context=SimpleNamespace(node=SimpleNamespace(op=SimpleNamespace(cardinality=100))),
+        _portions=SimpleNamespace(begun=begun),
+        _function=SimpleNamespace(learned=SimpleNamespace(rows=before)),
+    )
+    assert executor.Executor._pays(one, each=0.015) is pays
+
+
+def test_given_short_runs_one_after_another_then_a_later_one_goes_to_worker_processes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(executor, "LEAST", 2.0)
+    monkeypatch.setattr(executor, "_server_is_there", lambda: False)
+    monkeypatch.setattr(taken, "thread_time", time.perf_counter)  # whatever else the cores have to do
+    ds = auto(lambda x: time.sleep(0.01) or int(x), 110)
+    said = [run(ds)[1] for _ in range(3)]
+    assert "called in worker processes" not in said[0]
+    assert "called in worker processes" in said[2]
 
 
 def test_given_a_side_effect_then_it_stays_here() -> None:

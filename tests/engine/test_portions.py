@@ -123,6 +123,13 @@ def test_rows_that_a_source_did_not_have_keep_nobody_busy() -> None:
     assert last.elsewhere(LEAST / 4, now=0.0) == (80 + 20) / 2
 
 
+def test_given_blocks_that_took_longer_than_expected_then_parts_end_with_the_first_rows_all_the_same() -> None:
+    late = portions(asked=64)
+    for now in (0.0, 0.01, 0.02):
+        late.took(20, now)
+    assert [late.first_left, take(late, 0.002, now=0.025)] == [4, 4]
+
+
 def test_parts_end_with_the_first_rows() -> None:
     first = portions(asked=19, cores=2)
     assert [take(first, LEAST), take(first, LEAST)] == [10, 9]

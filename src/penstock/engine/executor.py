@@ -43,7 +43,10 @@ HEAVY = 2e-4
 LONG = 0.2
 """Seconds of calls, all together, that are long."""
 LEAST = 0.3
-"""Seconds: where all calls that are left take less, a worker process would come too late."""
+"""Seconds: where all calls that are left take less, a worker process would come too late. If those of earlier
+runs took as long, it comes in time for the next run."""
+NEAR = 0.05
+"""The same where there is a server, which has workers ready."""
 HOLDS = 0.4
 """The share of its time for which a function holds Python's lock, from which on threads are of no use."""
 SHARE = 1.0
@@ -327,7 +330,12 @@ class Executor:
     def _pays(self, each: float) -> bool:
         """Whether enough is left to do."""
         length = self._context.node.op.cardinality
-        return length < 0 or (length - self._portions.begun) * each >= LEAST
+        left = (length - self._portions.begun) * each
+        if length < 0 or left >= LEAST:
+            return True
+        if _server_is_there():
+            return left >= NEAR
+        return left >= START and self._function.learned.rows * each >= LEAST
 
     def _use_workers(self, why: str) -> None:
         try:
@@ -372,6 +380,7 @@ class Executor:
     def close(self) -> None:
         """End the workers, and leave the function alone."""
         self._function.calls, self._function.larger = None, lambda: 1
+        self._function.learned.rows += self._portions.begun
         for workers in (self._workers, self._left):
             if workers is not None:
                 self._function.learned.seconds = workers.row_seconds or self._function.learned.seconds

@@ -74,7 +74,10 @@ class Portions:
         return max(1, rows)
 
     def _share(self, left: int, seconds: float, now: float) -> float:
-        """The rows for one that has nothing to do: all are done together that get any of what is left."""
+        """The rows for one that has nothing to do: all are done together that get any of what is left.
+
+        More may seem busy than there are workers, where one has only just ended.
+        """
         busy = sorted((count - (now - began) / seconds for began, count in self._taken), reverse=True)
         whole = left + sum(rows for rows in busy if rows > 0)
         workers = self._workers
@@ -82,4 +85,4 @@ class Portions:
             if workers == 1 or rows <= whole / workers:
                 break
             whole, workers = whole - rows, workers - 1  # it is busy for longer
-        return whole / workers
+        return min(whole / workers, left)

@@ -246,6 +246,8 @@ class Learned:
         """Who is to make the calls, why, and the seconds that a row takes, where that was measured."""
         self.row_by_row = ""
         """Why those calls are made row by row; empty if they are not."""
+        self.rows = 0
+        """Rows that were called, in all runs."""
         self.seconds = 0.0
         """What a row took in a worker process, last time."""
         self.nbytes: tuple[int, int] | None = None

@@ -14,8 +14,11 @@ import pickle
 import sys
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from types import CodeType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -40,26 +43,46 @@ class Parcel:
     nbytes: int
 
 
-def dumps(value: Any, by_value: Iterable[str] = (), buffers: Any = None) -> bytes:
-    """A pickle, with functions and classes of these modules by value."""
+def dumps(value: Any, by_value: Iterable[str] = (), buffers: Any = None, sees: Any = None) -> bytes:
+    """A pickle, with functions and classes of these modules by value.
+
+    `sees` is called with each thing in it that is not of Python's plain types.
+    """
     cloudpickle = _cloudpickle()
     modules = [sys.modules[name] for name in by_value if name in sys.modules]
     if not modules:
-        return _dumped(cloudpickle, value, buffers)
+        return _dumped(cloudpickle, value, buffers, sees)
     with _registering:
         for module in modules:
             cloudpickle.register_pickle_by_value(module)
         try:
-            return _dumped(cloudpickle, value, buffers)
+            return _dumped(cloudpickle, value, buffers, sees)
         finally:
             for module in modules:
                 cloudpickle.unregister_pickle_by_value(module)
 
 
-def _dumped(cloudpickle: Any, value: Any, buffers: Any) -> bytes:
+def _dumped(cloudpickle: Any, value: Any, buffers: Any, sees: Any) -> bytes:
+    kind = cloudpickle.Pickler if sees is None else _seeing(cloudpickle)
     with io.BytesIO() as file:
-        cloudpickle.Pickler(file, protocol=5, buffer_callback=buffers).dump(value)
+        pickler = kind(file, protocol=5, buffer_callback=buffers)
+        pickler.sees = sees
+        pickler.dump(value)
         return file.getvalue()
+
+
+@cache
+def _seeing(cloudpickle: Any) -> type[Any]:
+    """A pickler that shows what it comes across."""
+
+    class Seeing(cloudpickle.Pickler):  # type: ignore[misc]
+        sees: Callable[[Any], None]
+
+        def reducer_override(self, thing: Any) -> Any:
+            self.sees(thing)
+            return super().reducer_override(thing)
+
+    return Seeing
 
 
 def _cloudpickle() -> Any:
@@ -76,14 +99,27 @@ class Packing:
 
     def __init__(self, functions: Sequence[Any], by_value: Iterable[str] = ()) -> None:
         self._arrays: list[memoryview] = []
+        self._seen: dict[str, None] = {}
         settings = settings_of(getattr(function, "function", function) for function in functions)
-        self._pickled = dumps((list(functions), settings), by_value, self._keep)
+        self._pickled = dumps((list(functions), settings), by_value, self._keep, self._see)
         places = []
         end = _aligned(len(self._pickled))
         for array in self._arrays:
             places.append((end, array.nbytes, array.readonly))
             end = _aligned(end + array.nbytes)
         self.parcel = Parcel(len(self._pickled), tuple(places), max(end, 1))
+
+    def _see(self, thing: Any) -> None:
+        """Note where something comes from that the pickle refers to."""
+        names: tuple[Any, ...] = ()
+        if isinstance(thing, ModuleType):
+            names = (thing.__name__,)
+        elif isinstance(thing, CodeType):
+            names = thing.co_names
+        else:
+            with suppress(Exception):  # anything may be wrong with an object of the user's own
+                names = (thing.__module__,)
+        self._seen.update(dict.fromkeys(name for name in names if isinstance(name, str)))
 
     def _keep(self, buffer: pickle.PickleBuffer) -> bool:
         raw = buffer.raw()
@@ -93,20 +129,8 @@ class Packing:
         return False
 
     def modules(self) -> list[str]:
-        """The modules that loading them imports."""
-        import pickletools
-
-        found: dict[str, None] = {}
-        strings: list[str] = []
-        for opcode, argument, _ in pickletools.genops(self._pickled):
-            if isinstance(argument, str):
-                strings.append(argument)
-            if opcode.name == "STACK_GLOBAL":
-                found.update(dict.fromkeys(text for text in strings[-4:] if text in sys.modules))
-            elif opcode.name == "GLOBAL" and isinstance(argument, str):
-                found[argument.split()[0]] = None
-        found.update(dict.fromkeys(text for text in strings if text in sys.modules))
-        return [name for name in found if name not in ("__main__", "builtins")]
+        """The modules that loading them imports, and those that they import when they are called."""
+        return [name for name in self._seen if name in sys.modules and name not in ("__main__", "builtins")]
 
     def write(self) -> int:
         """The descriptor of shared memory that they lie in."""
