@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +12,7 @@ from penstock.blocks.block import Block
 from penstock.engine.processes import serving as serving_module
 from penstock.engine.processes.calls import Workers
 from penstock.engine.processes.serving import serving
+from penstock.engine.processes.starting import LOADED
 
 
 @pytest.fixture(scope="module")
@@ -22,6 +24,13 @@ def one_server() -> Iterator[None]:
         yield
         serving.leave()
     assert serving._server is None
+
+
+@pytest.fixture
+def ready_server(one_server: None, request: pytest.FixtureRequest) -> None:
+    """That server is there from the beginning, with what functions of the test need: workers come at once."""
+    needed = [request.module.__name__, *(name for name in sys.modules if name.startswith(LOADED))]
+    serving.server().load(needed, lambda: False)
 
 
 @pytest.fixture

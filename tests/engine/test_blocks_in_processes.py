@@ -29,7 +29,7 @@ WIDE = 1 << 15
 """Rows of so many numbers take long enough, and their results lie in the slab."""
 
 
-pytestmark = pytest.mark.usefixtures("one_server")
+pytestmark = pytest.mark.usefixtures("ready_server")
 
 
 @pytest.fixture(autouse=True)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import subprocess
 import sys
 import threading
 import time
 import zlib
 from collections.abc import Callable
+from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,10 +23,13 @@ from penstock.engine import executor, gil, roster, taken
 from penstock.engine.cores import usable_cores
 from penstock.engine.gil import Probe
 from penstock.engine.processes import starting
-from penstock.engine.processes.serving import serving
+from penstock.engine.processes.serving import Server, serving
+from penstock.engine.processes.travel import Packing
+from penstock.engine.taken import Taken
 from penstock.functions.effects import effects
+from penstock.functions.plain_rows import Outcome
 
-pytestmark = pytest.mark.usefixtures("one_server")
+pytestmark = pytest.mark.usefixtures("ready_server")
 
 
 @pytest.fixture(autouse=True)
@@ -194,11 +200,12 @@ def test_given_short_runs_one_after_another_then_a_later_one_goes_to_worker_proc
 ) -> None:
     monkeypatch.setattr(executor, "LEAST", 2.0)
     monkeypatch.setattr(executor, "_server_is_there", lambda: False)
-    monkeypatch.setattr(taken, "thread_time", time.perf_counter)  # whatever else the cores have to do
+    monkeypatch.setattr(taken, "thread_time", time.perf_counter)
+    monkeypatch.setattr(taken.Taken, "each", 0.01)  # whatever else the cores have to do
     ds = auto(lambda x: time.sleep(0.01) or int(x), 110)
     said = [run(ds)[1] for _ in range(3)]
-    assert "called in worker processes" not in said[0]
-    assert "called in worker processes" in said[2]
+    assert "worker processes" not in said[0]
+    assert "worker processes" in said[2]
 
 
 def test_given_a_side_effect_then_it_stays_here() -> None:
@@ -220,9 +227,92 @@ def test_given_a_function_that_cannot_be_pickled_then_threads_call_it_and_the_re
     def locked(x: Any) -> int:
         return busy(x) if lock else 0
 
-    got, report = run(auto(locked, 40))
+    ds = auto(locked, 40)
+    got, report = run(ds)
     assert got == list(range(40))
     assert "called in threads: worker processes cannot be used" in report and "pickle" in report
+    assert "in threads, as measured in an earlier run: worker processes cannot be used" in ds.explain()
+
+
+@pytest.mark.parametrize("where", ["write", "fork"])
+def test_given_descriptors_that_run_out_then_threads_go_on_and_no_element_is_lost(
+    where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_more(*_: Any, **__: Any) -> Any:
+        raise OSError(errno.EMFILE, "too many open files")
+
+    ds = auto(busy, 100)
+    with monkeypatch.context() as patch:
+        patch.setattr(*((Packing, where) if where == "write" else (Server, where)), no_more)
+        got, report = run(ds)
+        assert got == list(range(100))
+        assert "called in threads: worker processes c" in report and "too many open files" in report
+        assert "as measured in an earlier run" not in ds.explain()
+    assert "worker processes: it holds" in run(ds)[1], "there is room again"
+
+
+def test_given_descriptors_that_run_out_when_a_worker_is_lost_then_threads_go_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    here = os.getpid()
+
+    def dies(x: Any) -> int:
+        if os.getpid() != here and int(x) == 100:
+            os._exit(3)
+        return busy(x)
+
+    def no_more(*_: Any, **__: Any) -> Any:
+        raise OSError(errno.EMFILE, "too many open files")
+
+    with auto(dies, 200).iterate() as it:
+        got = [int(next(it))]
+        while not (links := list(serving.links)):
+            got.append(int(next(it)))
+        assert links
+        monkeypatch.setattr(Server, "fork", no_more)
+        got += map(int, it)
+        report = str(it.report())
+    assert got == list(range(200))
+    assert "too many open files" in report
+
+
+def test_given_elements_that_fail_then_there_are_no_more_workers_than_were_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fails(x: Any) -> int:
+        if int(x) > 100 and int(x) % 7 == 0:
+            raise ValueError
+        return busy(0) + os.getpid()
+
+    for ds in (
+        ps.Dataset.range(300).map(fails, num_parallel_calls=2),
+        ps.Dataset.range(300).map(fails, num_parallel_calls=2, executor="processes"),
+    ):
+        pids = set(run(ds.ignore_errors())[0])
+        assert pids - {os.getpid()} and len(pids - {os.getpid()}) <= 2
+
+
+def test_given_runs_that_measure_together_then_nothing_of_either_is_lost() -> None:
+    both = threading.Barrier(2)
+
+    class Seen:
+        @property
+        def nbytes(self) -> int:
+            with suppress(threading.BrokenBarrierError):
+                both.wait(0.2)  # in the middle of adding up
+            return 8
+
+    one = Taken()
+    outcome = Outcome(None, 1)
+    threads = [
+        threading.Thread(target=one.call, args=(lambda: outcome, Seen()), kwargs={"probe": False})
+        for _ in range(2)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (one.rows, one.row_bytes) == (2, 8)
 
 
 def test_given_workers_that_cannot_start_then_threads_call_it(monkeypatch: pytest.MonkeyPatch) -> None:

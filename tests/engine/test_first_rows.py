@@ -33,9 +33,9 @@ def gone(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     found: list[int] = []
     use = executor.Executor._use_workers
 
-    def watched(self: executor.Executor, why: str) -> None:
+    def watched(self: executor.Executor, why: str) -> bool:
         found.append(self._portions.begun)
-        use(self, why)
+        return use(self, why)
 
     monkeypatch.setattr(executor.Executor, "_use_workers", watched)
     return found
@@ -76,7 +76,7 @@ def test_given_first_rows_that_take_longer_or_a_server_then_nobody_waits(
     gone: list[int], start: float, there: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(executor, "MEASURED", 1e-6)
-    monkeypatch.setattr(executor, "OFTEN", NEVER)
+    monkeypatch.setattr(executor, "ONE_THREAD", NEVER)
     monkeypatch.setattr(executor, "START", start)
     monkeypatch.setattr(executor, "_server_is_there", lambda: there)
     with auto(busy).batch(ASKED).iterate() as it:
@@ -146,6 +146,7 @@ def test_until_calls_are_measured_then_those_that_compute_are_made_on_one_thread
 ) -> None:
     monkeypatch.setattr(taken, "thread_time", clock)  # that of a core which is busy, or is not
     monkeypatch.setattr(executor, "MEASURED", NEVER)
+    monkeypatch.setattr(executor, "ONE_THREAD", NEVER)
     monkeypatch.setattr(executor, "LONG", NEVER)
     found: set[int] = set()
 
@@ -159,13 +160,13 @@ def test_until_calls_are_measured_then_those_that_compute_are_made_on_one_thread
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("LONG", 1e-3), ("OFTEN", 0)], ids=["calls that take long", "calls enough"]
+    ("name", "value"), [("LONG", 1e-3), ("ONE_THREAD", 0)], ids=["calls that take long", "calls enough"]
 )
 def test_given_calls_that_cannot_be_measured_soon_then_they_are_made_on_several_threads(
     name: str, value: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(executor, "MEASURED", NEVER)
-    monkeypatch.setattr(executor, "OFTEN", 1)
+    monkeypatch.setattr(executor, "ONE_THREAD", NEVER)
     monkeypatch.setattr(executor, "LONG", NEVER)
     monkeypatch.setattr(executor, name, value)
     found: set[int] = set()

@@ -123,7 +123,7 @@ def test_rows_that_a_source_did_not_have_keep_nobody_busy() -> None:
     assert last.elsewhere(LEAST / 4, now=0.0) == (80 + 20) / 2
 
 
-def test_given_blocks_that_took_longer_than_expected_then_parts_end_with_the_first_rows_all_the_same() -> None:
+def test_given_blocks_that_took_longer_than_expected_then_parts_end_with_the_first_rows_too() -> None:
     late = portions(asked=64)
     for now in (0.0, 0.01, 0.02):
         late.took(20, now)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import resource
 import signal
 import socket
 import subprocess
@@ -464,6 +465,36 @@ def variables(_: Any) -> str:
 def test_then_functions_see_no_other_variables_than_here() -> None:
     ds = ps.Dataset.range(1).map(variables, executor="processes")
     assert set(str(next(iter(ds))).split("\n")) <= set(os.environ)
+
+
+def test_given_a_variable_that_is_gone_then_workers_of_a_server_that_had_it_do_not_see_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ds = ps.Dataset.range(1).map(variables, executor="processes")
+    serving.lost(serving.server())  # the next one has it
+    monkeypatch.setenv("PENSTOCK_TEST", "1")
+    server = serving.server()
+    seen = [str(next(iter(ds))).split("\n")]
+    monkeypatch.delenv("PENSTOCK_TEST")
+    seen.append(str(next(iter(ds))).split("\n"))
+    assert serving.server() is server
+    assert ["PENSTOCK_TEST" in names for names in seen] == [True, False]
+
+
+MANY_FILES = """
+import os, resource
+limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
+files = [os.dup(0) for _ in range(1100)]
+import penstock as ps
+print([int(x) for x in ps.Dataset.range(5).map(lambda x: x + 1, executor="processes")])
+"""
+
+
+def test_given_more_files_than_select_knows_then_workers_are_there_all_the_same() -> None:
+    assert resource.getrlimit(resource.RLIMIT_NOFILE)[1] > 1200
+    done = subprocess.run([sys.executable, "-c", MANY_FILES], capture_output=True, text=True, timeout=300)
+    assert done.stdout == "[1, 2, 3, 4, 5]\n", done.stderr
 
 
 def says(x: Any) -> Any:

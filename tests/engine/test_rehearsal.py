@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import socket
+import threading
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,6 +17,7 @@ from engine.leftovers import descriptors
 from penstock.engine.processes import rehearsal, server, worker
 from penstock.engine.processes.rehearsal import rehearse
 from penstock.engine.processes.server import Server
+from penstock.engine.processes.wire import Hangup
 from penstock.engine.processes.worker import Worker
 
 
@@ -44,6 +47,26 @@ def test_when_nobody_asks_then_a_call_is_made_and_nothing_is_left(answers: list[
     used, made, failed, raised = done[1:5]
     assert (done[0], used, failed, raised) == ("done", 2, None, None)
     assert made.packed.rows == 2
+
+
+def test_given_an_environment_larger_than_a_socket_holds_then_it_does_not_wait_for_itself(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ours, theirs = socket.socketpair()
+    for i in range(8):
+        monkeypatch.setenv(f"PENSTOCK_TEST_{i}", "x" * 100_000)
+    before = descriptors()
+
+    def rehearsed() -> None:
+        with suppress(Hangup):
+            rehearse(theirs)
+
+    with ours, theirs:
+        thread = threading.Thread(target=rehearsed, daemon=True)
+        thread.start()
+        thread.join(60)
+        assert not thread.is_alive()
+        assert descriptors() <= before
 
 
 def test_when_somebody_asks_then_it_stops(monkeypatch: pytest.MonkeyPatch, answers: list[Any]) -> None:
@@ -77,11 +100,12 @@ def test_who_is_waited_for_does_not_rehearse(monkeypatch: pytest.MonkeyPatch, wa
     assert did == [*([] if waited_for else ["rehearse"]), "work", 0]
 
 
+@pytest.mark.parametrize("failure", [OSError("too many open files"), ValueError("whatever it is")])
 def test_where_it_cannot_be_done_then_the_worker_is_there_all_the_same(
-    monkeypatch: pytest.MonkeyPatch,
+    failure: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def no_more(*_: Any) -> Any:
-        raise OSError("too many open files")
+        raise failure
 
     did = []
     monkeypatch.setattr(rehearsal.os, "memfd_create", no_more)

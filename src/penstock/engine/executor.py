@@ -23,7 +23,7 @@ from penstock.engine.crowd import Crowd
 from penstock.engine.portions import Portions
 from penstock.engine.stage import StageContext
 from penstock.engine.taken import Taken
-from penstock.errors import ElementError, PenstockError
+from penstock.errors import BudgetError, ElementError, PenstockError
 from penstock.functions.effects import effects
 from penstock.functions.plain_rows import Outcome
 from penstock.functions.row_function import RowFunction
@@ -46,7 +46,7 @@ LEAST = 0.3
 """Seconds: where all calls that are left take less, a worker process would come too late. If those of earlier
 runs took as long, it comes in time for the next run."""
 NEAR = 0.05
-"""The same where there is a server, which has workers ready."""
+"""The same where there is a server, which forks workers in milliseconds."""
 HOLDS = 0.4
 """The share of its time for which a function holds Python's lock, from which on threads are of no use."""
 SHARE = 1.0
@@ -62,6 +62,8 @@ FIRST = 8
 """So many rows of calls over blocks do not count: they load what the others find there, and are compared."""
 OFTEN = 4
 """Calls over blocks are measured for so many times as long: one in many rows is compared as well."""
+ONE_THREAD = 0.032
+"""Seconds of calls that compute, after which they are no longer kept to one thread to be measured."""
 LOOKS = 64
 """After so many calls over blocks that could not be measured they stay here."""
 THREADS, PROCESSES = "threads", "worker processes"
@@ -106,7 +108,7 @@ class Executor:
         """Why calls are to go to worker processes after the first rows, and what a row takes."""
         self._begun = self._looks = 0
         self._settled = function.executor != "auto"
-        self._noted = ""
+        self._noted = self._to_say = ""
         self.alone = False
         """Whether calls on several threads would only wait for one another."""
         if self._asked:
@@ -134,7 +136,6 @@ class Executor:
         """Make a call here of a function that is to go to worker processes, once the first rows are there."""
         outcome = call()
         if not self._first_before_workers(each):
-            self._later = None
             self._use_workers(why)
         return outcome
 
@@ -189,11 +190,15 @@ class Executor:
         # of a block after a row that failed: the next one may be what kills its worker.
         if workers is not None and self._served:
             try:
-                return workers.apply(block, numbers, room, place)
-            except ElementError:
+                outcome = workers.apply(block, numbers, room, place)
+            except (Cancelled, ElementError):
                 raise
-            except PenstockError as error:
+            except (PenstockError, OSError) as error:
                 self._do_without(error)
+            else:
+                if self._to_say:
+                    self._say(PROCESSES, self._to_say)
+                return outcome
         crowd = self._crowd
         if crowd is not None:
             outcome = crowd.call(partial(self._function.here, block, numbers, room, place))
@@ -215,7 +220,7 @@ class Executor:
                 return
             self._crowd = None
             if not crowd.waits:
-                self._decided(THREADS, self._said)
+                self._stay_here(self._said)
             else:
                 why = f"in threads its calls wait for one another for {1 - crowd.share:.0%} of their time"
                 self._prefer_processes(why)
@@ -238,7 +243,7 @@ class Executor:
             elif not self._gains() and not self.alone:
                 self._stay()
         else:  # until then others would hold up these calls, and be taken for them
-            soon = taken.last < LONG and taken.busy < OFTEN * MEASURED
+            soon = taken.last < LONG and taken.busy < ONE_THREAD
             self.alone = taken.computes and taken.last > NOTICED and soon
         return outcome
 
@@ -302,11 +307,9 @@ class Executor:
             return
         why = effects([function.function for function in self._function.functions])
         if why:
-            self._decided(THREADS, f"{said}, but {why}")
-        elif patient and self._first_before_workers(self._taken.each):
+            self._stay_here(f"{said}, but {why}")
+        elif (patient and self._first_before_workers(self._taken.each)) or self._use_workers(said):
             self._learn(PROCESSES, said)
-        else:
-            self._decided(PROCESSES, said)
 
     def _stay(self) -> None:
         """Make the calls on threads, and watch them for a while if there are many."""
@@ -314,18 +317,16 @@ class Executor:
             self._crowd = Crowd(self._taken.share)
             self._say(THREADS, self._said)
         else:
-            self._decided(THREADS, self._said)
+            self._stay_here(self._said)
 
     def _learn(self, who: str, why: str) -> None:
         self._function.learned.called = who, why, self._taken.each
         self._function.learned.row_by_row = self._function.why
 
-    def _decided(self, who: str, why: str) -> None:
-        self._learn(who, why)
-        if who == THREADS:
-            self._say(who, why)
-        else:
-            self._use_workers(why)
+    def _stay_here(self, why: str) -> None:
+        """Make the calls on threads, in later runs too."""
+        self._learn(THREADS, why)
+        self._say(THREADS, why)
 
     def _pays(self, each: float) -> bool:
         """Whether enough is left to do."""
@@ -337,22 +338,29 @@ class Executor:
             return left >= NEAR
         return left >= START and self._function.learned.rows * each >= LEAST
 
-    def _use_workers(self, why: str) -> None:
+    def _use_workers(self, why: str) -> bool:
+        """Have calls made in worker processes as soon as there are some; whether that can be."""
         try:
             from penstock.engine.processes.calls import Workers  # importing Penstock is quick
 
             # What it takes is known from an earlier run: without that, one result comes first.
             guesses = self._in_order and bool(self._function.why and self._function.learned.nbytes)
             self._workers = Workers(self._context, self._function, guesses=guesses)
-        except PenstockError as error:
+        except (PenstockError, OSError) as error:
             if self._asked:
                 raise
-            self._say(THREADS, f"worker processes cannot be used: {error}")
-            return
+            said = f"worker processes cannot be used: {error}"
+            if isinstance(error, BudgetError | OSError):  # next time there may be room
+                self._say(THREADS, said)
+            else:
+                self._stay_here(said)
+            return False
         if self._asked:
             self._function.calls = self._workers
         self._function.larger = self._larger
-        self._say(PROCESSES, why)
+        self._say(f"{THREADS} until there are {PROCESSES}", why)
+        self._to_say = why
+        return True
 
     def _larger(self) -> int:
         """How many times as large as others blocks for worker processes are."""
@@ -366,11 +374,13 @@ class Executor:
         if self._asked:
             raise error
         self._left, self._workers = self._workers or self._left, None
+        self._function.learned.called = None  # a later run tries again
         self._say(THREADS, f"worker processes could not be used: {error}")
 
     def _say(self, who: str, why: str) -> None:
         self._settled = True
         self.alone = False
+        self._to_say = ""
         if why:
             with suppress(ValueError):
                 self._context.meter.notes.remove(self._noted)  # what was said before holds no more

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
 from time import perf_counter, thread_time
@@ -10,12 +11,15 @@ from penstock.blocks.block import Block
 from penstock.engine.gil import Probe, for_a_core
 from penstock.functions.plain_rows import Outcome
 
+_adding = threading.Lock()
+"""Several runs of a dataset measure together. None of them is about to add while the process is forked."""
+os.register_at_fork(before=_adding.acquire, after_in_parent=_adding.release, after_in_child=_adding.release)
+
 
 class Taken:
     """What the calls took that were made through it."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()  # several runs of a dataset have it
         self.rows = 0
         self.last = 0.0
         """Seconds of the last call."""
@@ -63,7 +67,7 @@ class Taken:
             before = thread_time()
             outcome = call()
             busy = thread_time() - before
-        with self._lock:
+        with _adding:
             if probe:
                 self._held += lock.held * lock.seconds
                 self.probed += lock.seconds

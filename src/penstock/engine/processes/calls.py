@@ -49,10 +49,14 @@ class Workers:
         """Of each thread, whether it works on rows before their turn (`ahead`)."""
         self._timeout = context.options.worker_timeout
         self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
+        """A worker is idle, or gone, or all are to end."""
         self._idle: list[Link] = []
         self._begun: deque[Link] = deque()
         """Those that are getting ready, and for which nobody waits yet."""
         self._links: set[Link] = set()
+        self._threads = 0
+        """How many threads have had a worker made ready for them."""
         self._reserved = 0
         self._ending = self._closed = False
         self._deaths: dict[int, list[str]] = {}
@@ -85,7 +89,10 @@ class Workers:
         if not self.near or count <= 0:
             return
         with suppress(WorkerLost, PenstockError, OSError):  # who needs one finds out what is wrong
-            self._begun.extend(self._functions.begin(lambda: self._ending, count))
+            begun = self._functions.begin(lambda: self._ending, count)
+            with self._changed:
+                self._begun.extend(begun)
+                self._changed.notify_all()
 
     def prepare(self) -> None:
         """Have a worker ready that nobody uses, for this thread. One that is lost at once is none."""
@@ -94,8 +101,11 @@ class Workers:
             link = self._start()
         except WorkerLost:
             self._check()
-            return
-        self._give(link)
+        else:
+            self._give(link)
+        finally:
+            with self._lock:
+                self._threads += 1
 
     def apply(self, block: Block, numbers: NDArray[np.int64], room: int, place: int) -> Outcome:
         """As `RowFunction.apply`."""
@@ -240,7 +250,11 @@ class Workers:
 
     def _take(self) -> Link:
         self._check()
-        with self._lock:
+        with self._changed:
+            # Who has none of its own borrows one of those that threads have: there are to be no more.
+            while not self._idle and len(self._links) - len(self._begun) >= max(1, self._threads):
+                self._changed.wait()
+                self._check()
             if self._idle:
                 return self._idle.pop()
         return self._start()
@@ -313,6 +327,7 @@ class Workers:
         with self._lock:
             if not self._ending:
                 self._idle.append(link)
+                self._changed.notify()
                 return
         self._drop(link)
 
@@ -321,6 +336,7 @@ class Workers:
         with self._lock:
             known = link in self._links
             self._links.discard(link)
+            self._changed.notify_all()
         if known:
             self._lending.end(link)
             self._release(link.close())
@@ -378,6 +394,7 @@ class Workers:
         self._ending = True
         with self._lock:
             links = list(self._links)
+            self._changed.notify_all()
         for link in links:
             link.kill()
 

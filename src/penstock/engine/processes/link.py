@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import select
 import signal
 import socket
 import struct
@@ -15,7 +14,7 @@ from typing import Any
 from penstock.engine.processes.lost import WorkerLost, how_it_ended, kills, resident
 from penstock.engine.processes.serving import Forked, serving
 from penstock.engine.processes.slab import Slab
-from penstock.engine.processes.wire import STATUS, Hangup, answer, send
+from penstock.engine.processes.wire import STATUS, Hangup, answer, readable, send
 
 LOOK = 0.1
 """Seconds between two looks at a worker that is at work: how far it is, what it holds."""
@@ -88,7 +87,7 @@ class Link:
 
     def _gone(self) -> bool:
         """Whether the server has told of its end."""
-        return bool(select.select([self._status], [], [], 0)[0])
+        return readable(self._status, 0)
 
     def _wait_for(self, seconds: float) -> None:
         """Have the socket wait so long for an answer: a poll before it would be one more call."""
@@ -139,8 +138,7 @@ class Link:
         with self._lock:
             if self._status < 0:
                 return None
-            ready, _, _ = select.select([self._status], [], [], REAPED)
-            told = os.read(self._status, STATUS.size) if ready else b""
+            told = os.read(self._status, STATUS.size) if readable(self._status, REAPED) else b""
         return STATUS.unpack(told)[0] if len(told) == STATUS.size else None
 
     def kill(self) -> None:

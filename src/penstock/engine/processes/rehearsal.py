@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import select
 import socket
 import sys
 from collections.abc import Iterator
@@ -22,7 +21,7 @@ from penstock.blocks.columns import DenseColumn
 from penstock.blocks.structure import LEAF
 from penstock.engine.processes.slab import STEP, Laying, Slab
 from penstock.engine.processes.travel import Parcel
-from penstock.engine.processes.wire import How, send
+from penstock.engine.processes.wire import How, readable, send
 from penstock.engine.processes.worker import Worker
 from penstock.functions.function import UserFunction
 
@@ -36,6 +35,7 @@ class _Nowhere(NamedTuple):
 def rehearse(link: socket.socket) -> None:
     """Do it once, for nobody; stop as soon as somebody asks for something over the link."""
     ours, theirs = socket.socketpair()
+    ours.setblocking(False)  # a message that does not fit is read by nobody until all of it is sent
     with (
         ours,
         theirs,
@@ -44,7 +44,7 @@ def rehearse(link: socket.socket) -> None:
         closing(Slab.make(STEP)) as made,
     ):
         for message, descriptor in _messages(given, made):
-            if select.select([link], [], [], 0)[0]:
+            if readable(link.fileno(), 0):
                 return
             send(ours, message, (descriptor,) if descriptor else ())
             worker.answer()

@@ -124,7 +124,7 @@ class Server:
                 link.close()
             gc.enable()
             if not waited_for:
-                with contextlib.suppress(OSError):  # no descriptors are left, say: calls will tell
+                with contextlib.suppress(Exception):  # no descriptors are left, say: calls will tell
                     rehearse(theirs)
             worker.work(theirs)
             code = 0

@@ -6,7 +6,6 @@ import atexit
 import contextlib
 import errno
 import os
-import select
 import socket
 import subprocess
 import sys
@@ -17,7 +16,7 @@ from time import monotonic
 from typing import Any
 
 from penstock.engine.processes.lingering import Lingering
-from penstock.engine.processes.wire import Hangup, receive, send, waits_for_ever
+from penstock.engine.processes.wire import Hangup, readable, receive, send, waits_for_ever
 from penstock.errors import PenstockError
 
 LINGER = 3.0
@@ -32,7 +31,7 @@ PATIENCE = 60.0
 """Seconds that the server has to start, or to load what it is told to."""
 SPIN, CYCLES = "OPENBLAS_THREAD_TIMEOUT", "16"
 """The threads that NumPy's linear algebra starts when it is loaded wait busily for some 100 ms, on cores that
-the user's process would use: with this variable they go to sleep after 2 to that many cycles."""
+the user's process would use: with this variable they go to sleep after 2**16 cycles."""
 _START = """
 import os, sys
 from importlib.util import find_spec, module_from_spec
@@ -154,7 +153,7 @@ class Server:
                 self._load = self._requests
             send(self._control, (self._requests, *request), descriptors)
             while True:
-                while not select.select([self._control], [], [], TURN)[0]:
+                while not readable(self._control.fileno(), TURN):
                     _check(stop, until)
                 (number, *answer), received = receive(self._control)
                 self._answered = number

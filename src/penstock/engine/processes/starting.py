@@ -22,7 +22,7 @@ _MODULES = 20
 """At most so many modules are found, one after another, to go by value."""
 _THREADED = frozenset({"jax", "jaxlib", "ray", "tensorflow"})
 """Packages that start threads when they are imported: each worker imports them itself, as forks must not."""
-_LOADED = ("penstock.blocks", "penstock.functions", "penstock.image", "penstock.io", "penstock.kernels")
+LOADED = ("penstock.blocks", "penstock.functions", "penstock.image", "penstock.io", "penstock.kernels")
 """What calls over whole blocks need of Penstock, and what it stands on."""
 
 
@@ -75,7 +75,7 @@ class Functions:
         self._parcel = packing.parcel
         self._modules = [name for name in packing.modules() if name.split(".")[0] not in _THREADED]
         if self._over_block:  # what has been loaded for the first blocks
-            self._modules += [name for name in sys.modules if name.startswith(_LOADED)]
+            self._modules += [name for name in sys.modules if name.startswith(LOADED)]
 
     def start(self, stop: Stop, begun: Link | None = None) -> Link:
         """A worker that has loaded them: the one that was `begun`, if that becomes one."""

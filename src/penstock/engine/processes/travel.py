@@ -118,7 +118,9 @@ class Packing:
             names = thing.co_names
         else:
             with suppress(Exception):  # anything may be wrong with an object of the user's own
-                names = (thing.__module__,)
+                # Ufuncs have no module to say: the pickle names the one where they are found.
+                named = getattr(thing, "__module__", None)
+                names = (named or pickle.whichmodule(thing, thing.__name__),)  # type: ignore[attr-defined]
         self._seen.update(dict.fromkeys(name for name in names if isinstance(name, str)))
 
     def _keep(self, buffer: pickle.PickleBuffer) -> bool:
@@ -135,11 +137,15 @@ class Packing:
     def write(self) -> int:
         """The descriptor of shared memory that they lie in."""
         descriptor = os.memfd_create("penstock-functions", os.MFD_CLOEXEC)
-        os.ftruncate(descriptor, self.parcel.nbytes)
-        with mmap.mmap(descriptor, self.parcel.nbytes) as pages:
-            pages[: len(self._pickled)] = self._pickled
-            for (start, size, _), array in zip(self.parcel.arrays, self._arrays, strict=True):
-                pages[start : start + size] = array
+        try:
+            os.ftruncate(descriptor, self.parcel.nbytes)
+            with mmap.mmap(descriptor, self.parcel.nbytes) as pages:
+                pages[: len(self._pickled)] = self._pickled
+                for (start, size, _), array in zip(self.parcel.arrays, self._arrays, strict=True):
+                    pages[start : start + size] = array
+        except BaseException:
+            os.close(descriptor)
+            raise
         return descriptor
 
 

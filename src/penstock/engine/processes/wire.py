@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import select
 import socket
 import struct
 from collections.abc import Callable
@@ -43,6 +44,16 @@ def waits_for_ever(link: socket.socket) -> socket.socket:
     """The socket, whatever `socket.setdefaulttimeout` says."""
     link.settimeout(None)
     return link
+
+
+def readable(descriptor: int, seconds: float) -> bool:
+    """Whether there is something to read, or nobody who could write any more; waits so long for it.
+
+    `select.select` knows no descriptors from 1,024 on.
+    """
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    return bool(poll.poll(seconds * 1000))
 
 
 def send(link: socket.socket, message: Any, descriptors: tuple[int, ...] = (), dumps: Any = None) -> None:

@@ -84,6 +84,8 @@ class Worker:
     ) -> None:
         """Load the functions, in the surroundings of the process that they come from, and its kernels."""
         sys.path[:], sys.argv[:] = around["path"], around["argv"]
+        for name in os.environ.keys() - around["environ"].keys():
+            del os.environ[name]
         for name, value in around["environ"].items():
             if os.environ.get(name) != value:  # it writes to far more pages, and most are as they were
                 os.environ[name] = value
