@@ -19,12 +19,26 @@ _SKIPPED = frozenset({"CACHE", "EXTENDED_ARG"})
 
 Settings = dict[str, dict[str, Any]]
 """By module, and by name."""
+Read = tuple[str, str, Any]
+"""The module, name and value of what is read."""
 
 
 def settings_of(functions: Iterable[Any]) -> Settings:
     """What functions, and those of users' modules that they call, read of modules that have a file."""
     found: Settings = {}
     states: set[tuple[str, str]] = set()
+    for function, reads in reached(functions):
+        states.update(_set_by(function))
+        for module, name, value in reads:
+            if has_file(module) and not _is_ours(module) and _is_plain(value):
+                found.setdefault(module, {})[name] = value
+    for module, name in states:
+        found.get(module, {}).pop(name, None)
+    return found
+
+
+def reached(functions: Iterable[Any]) -> Iterator[tuple[FunctionType, list[Read]]]:
+    """Functions, and those of users' modules that they call, each with what it reads of modules."""
     seen: set[int] = set()
     left = list(functions)
     while left:
@@ -38,17 +52,12 @@ def settings_of(functions: Iterable[Any]) -> Settings:
             left += [function.__func__, function.__self__]
         elif isinstance(function, FunctionType):
             left += enclosed_by(function).values()
-            states.update(_set_by(function))
-            for module, name, value in read_by(function):
-                if isinstance(value, FunctionType) and not _of_library(value.__globals__):
-                    left.append(value)
-                elif _has_file(module) and not _is_ours(module) and _is_plain(value):
-                    found.setdefault(module, {})[name] = value
+            reads = list(read_by(function))
+            called = [value for _, _, value in reads if isinstance(value, FunctionType)]
+            left += [value for value in called if not of_library(value.__globals__)]
+            yield function, reads
         elif not isinstance(function, type | ModuleType):
             left += _methods(type(function))
-    for module, name in states:
-        found.get(module, {}).pop(name, None)
-    return found
 
 
 def apply(settings: Settings) -> None:
@@ -59,7 +68,7 @@ def apply(settings: Settings) -> None:
             vars(module).update(values)
 
 
-def read_by(function: FunctionType) -> Iterator[tuple[str, str, Any]]:
+def read_by(function: FunctionType) -> Iterator[Read]:
     """The module, name and value of what a function reads of its own module, and of others by its name."""
     around, enclosed = function.__globals__, enclosed_by(function)
     for code in _codes(function.__code__):
@@ -112,7 +121,7 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
             yield from _codes(constant)
 
 
-def _has_file(module: str) -> bool:
+def has_file(module: str) -> bool:
     """Whether another process can import it."""
     return module != "__main__" and bool(getattr(sys.modules.get(module), "__file__", None))
 
@@ -121,7 +130,8 @@ def _is_ours(module: str) -> bool:
     return module.partition(".")[0] == __name__.partition(".")[0]
 
 
-def _of_library(around: dict[str, Any]) -> bool:
+def of_library(around: dict[str, Any]) -> bool:
+    """Whether that is what a module of a library defines, or of Python's own."""
     file = str(around.get("__file__", ""))
     inside = "site-packages" in file or file.startswith(sys.base_prefix)
     return inside or _is_ours(str(around.get("__name__")))
@@ -140,7 +150,7 @@ def _methods(kind: type) -> list[FunctionType]:
     """The functions of a class of the user's, and of those that it is made of."""
     all_of_them = [value for base in kind.__mro__ for value in vars(base).values()]
     functions = [value for value in all_of_them if isinstance(value, FunctionType)]
-    return [function for function in functions if not _of_library(function.__globals__)]
+    return [function for function in functions if not of_library(function.__globals__)]
 
 
 def _is_plain(value: Any) -> bool:

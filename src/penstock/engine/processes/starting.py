@@ -57,7 +57,8 @@ class Functions:
         self.near = serving.has(self._modules)
         """Whether the server is there, and has loaded what they need: a worker takes no time from now on."""
 
-    def _pack(self) -> None:
+    def _pack(self, why: str = "") -> None:
+        """Have them ready to be sent; by value, if there is a reason `why`."""
         self.close()
         try:
             packing = Packing(self._functions, self.by_value)
@@ -66,13 +67,14 @@ class Functions:
         except Exception as error:
             raise PenstockError(
                 f"{self._where}: the function cannot be brought into a worker process: "
-                f"{type(error).__name__}: {error}. Make such things inside the function, or use "
+                f"{type(error).__name__}: {error}.{why} Make such things inside the function, or use "
                 f"executor='threads'."
             ) from error
         self._reserve(packing.parcel.nbytes - self.nbytes)
         self.nbytes = packing.parcel.nbytes
         self._descriptor = packing.write()
         self._parcel = packing.parcel
+        self._importable = packing.importable
         self._modules = [name for name in packing.modules() if name.split(".")[0] not in _THREADED]
         if self._over_block:  # what has been loaded for the first blocks
             self._modules += [name for name in sys.modules if name.startswith(LOADED)]
@@ -148,7 +150,9 @@ class Functions:
             )
         if module not in self.by_value:
             self.by_value.add(module)
-            self._pack()
+            if module in self._importable:  # what is by value finds the others as they are here, too
+                self.by_value |= self._importable
+            self._pack(f" It goes there with all that it refers to, as it could not be imported ({said}).")
 
     def close(self) -> None:
         """Give the shared memory back."""

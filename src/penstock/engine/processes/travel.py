@@ -26,6 +26,7 @@ import numpy as np
 from penstock.blocks.structure import Structure
 from penstock.errors import ElementError, PenstockError
 from penstock.functions.settings import Settings, apply, settings_of
+from penstock.functions.versions import Versions, changed, versions_of
 
 SHARED = 16 << 10
 """Arrays of at least so many bytes are shared; smaller ones are part of the pickle."""
@@ -100,8 +101,12 @@ class Packing:
     def __init__(self, functions: Sequence[Any], by_value: Iterable[str] = ()) -> None:
         self._arrays: list[memoryview] = []
         self._seen: dict[str, None] = {}
-        settings = settings_of(getattr(function, "function", function) for function in functions)
-        self._pickled = dumps((list(functions), settings), by_value, self._keep, self._see)
+        called = [getattr(function, "function", function) for function in functions]
+        versions = {key: code for key, code in versions_of(called).items() if key[0] not in by_value}
+        self.importable = {module for module, _ in versions}
+        """Users' modules that workers import, and of which the functions are to be the same there."""
+        whole = (list(functions), settings_of(called), versions)
+        self._pickled = dumps(whole, by_value, self._keep, self._see)
         places = []
         end = _aligned(len(self._pickled))
         for array in self._arrays:
@@ -150,7 +155,10 @@ class Packing:
 
 
 def opened(parcel: Parcel, descriptor: int) -> list[Any]:
-    """The functions, their large arrays as views of the shared memory; writes stay in this process."""
+    """The functions, their large arrays as views of the shared memory; writes stay in this process.
+
+    `ImportError` where a module has other functions here than where they come from.
+    """
     pages = mmap.mmap(
         descriptor, parcel.nbytes, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ | mmap.PROT_WRITE
     )
@@ -159,9 +167,12 @@ def opened(parcel: Parcel, descriptor: int) -> list[Any]:
         whole[start : start + size].toreadonly() if frozen else whole[start : start + size]
         for start, size, frozen in parcel.arrays
     ]
-    found: tuple[list[Any], Settings] = pickle.loads(whole[: parcel.pickled], buffers=arrays)
-    functions, settings = found
+    found: tuple[list[Any], Settings, Versions] = pickle.loads(whole[: parcel.pickled], buffers=arrays)
+    functions, settings, versions = found
     apply(settings)
+    module = changed(versions)
+    if module:
+        raise ImportError(f"the module {module} has been changed since it was imported", name=module)
     return functions
 
 
