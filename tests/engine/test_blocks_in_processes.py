@@ -16,7 +16,7 @@ from engine.probes import Partly
 from penstock.blocks.block import Block
 from penstock.blocks.columns import DenseColumn
 from penstock.blocks.structure import structure_of
-from penstock.engine import executor, portions, roster, taken
+from penstock.engine import executor, portions, roster, taken, worth
 from penstock.engine.processes.calls import Workers
 from penstock.engine.processes.link import Link
 from penstock.engine.processes.lost import WorkerLost
@@ -35,16 +35,16 @@ pytestmark = pytest.mark.usefixtures("ready_server")
 @pytest.fixture(autouse=True)
 def two_of_many_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(roster, "usable_cores", lambda: 2)
-    monkeypatch.setattr(executor, "LEAST", 0.0)
+    monkeypatch.setattr(worth, "LEAST", 0.0)
     monkeypatch.setattr(executor, "HEAVY", 1e-7)
     monkeypatch.setattr(executor, "MEASURED", 1e-4)
     monkeypatch.setattr(executor, "LONG_ENOUGH", 0.0)
-    monkeypatch.setattr(executor, "COPIED", 0.0)
+    monkeypatch.setattr(worth, "COPIED", 0.0)
     monkeypatch.setattr(taken, "Probe", Partly)
 
 
 def in_processes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(executor, "GAIN", 0.1)
+    monkeypatch.setattr(worth, "GAIN", 0.1)
 
 
 def image(x: Any) -> Any:
@@ -117,14 +117,14 @@ def test_the_lock_the_cores_and_the_way_decide(
     monkeypatch.setattr(Partly, "part", held)
     asked: list[float] = []
 
-    def gains(self: executor.Executor) -> bool:
-        monkeypatch.setattr(executor, "COPIED", copied * self._taken.each / self._taken.row_bytes)
-        asked.append(self._taken.held)
-        assert decided(self) is processes
+    def gained(calls: taken.Taken, cores: int) -> bool:
+        monkeypatch.setattr(worth, "COPIED", copied * calls.each / calls.row_bytes)
+        asked.append(calls.held)
+        assert decided(calls, cores) is processes
         return False
 
-    decided = executor.Executor._gains
-    monkeypatch.setattr(executor.Executor, "_gains", gains)
+    decided = worth.gained
+    monkeypatch.setattr(worth, "gained", gained)
     run(rows_of(alone, 40))
     assert asked
     assert asked == pytest.approx([held] * len(asked))
@@ -212,7 +212,7 @@ def test_given_many_cores_and_room_then_blocks_are_larger_and_end_with_a_batch(
     memory: str, times: int, sizes: dict[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     in_processes(monkeypatch)
-    monkeypatch.setattr(executor, "CORES", 1)
+    monkeypatch.setattr(worth, "CORES", 1)
     monkeypatch.setattr(portions, "PATIENCE", 1e3)
     rows, size = 1000, 4
     ds = ps.Dataset.range(rows).map(alone, num_parallel_calls=ps.AUTOTUNE).batch(size)

@@ -14,7 +14,7 @@ from engine.probes import Light
 from penstock.blocks.block import Block
 from penstock.blocks.columns import DenseColumn
 from penstock.blocks.structure import LEAF
-from penstock.engine import crowd, executor, roster, taken
+from penstock.engine import crowd, executor, roster, taken, worth
 from penstock.engine.crowd import CROWDED, ENOUGH, MOSTLY, Crowd
 from penstock.functions.plain_rows import Outcome
 from penstock.kernels import loading
@@ -120,8 +120,8 @@ def naps(x: Any) -> int:
 
 def run(function: Any, count: int, monkeypatch: pytest.MonkeyPatch) -> tuple[list[int], str]:
     """On many cores, where the first calls seemed to hold nothing."""
-    monkeypatch.setattr(roster, "usable_cores", lambda: executor.FEW + 1)
-    monkeypatch.setattr(executor, "LEAST", 0.0)
+    monkeypatch.setattr(roster, "usable_cores", lambda: worth.FEW + 1)
+    monkeypatch.setattr(worth, "LEAST", 0.0)
     monkeypatch.setattr(taken, "Probe", Light)
     with ps.Dataset.range(count).map(function, num_parallel_calls=ps.AUTOTUNE).iterate() as it:
         return [int(x) for x in it], str(it.report())
@@ -143,7 +143,7 @@ def test_when_a_run_ends_before_it_is_known_then_the_next_one_watches_as_well(
 ) -> None:
     made: list[float] = []
     monkeypatch.setattr(crowd.Crowd, "__init__", lambda _, share: made.append(share) or init(_, share))
-    monkeypatch.setattr(roster, "usable_cores", lambda: executor.FEW + 1)
+    monkeypatch.setattr(roster, "usable_cores", lambda: worth.FEW + 1)
     monkeypatch.setattr(taken, "Probe", Light)
     ds = ps.Dataset.range(60).map(naps, num_parallel_calls=ps.AUTOTUNE)
     for runs in (1, 2):

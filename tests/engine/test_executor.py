@@ -11,7 +11,6 @@ import time
 import zlib
 from collections.abc import Callable
 from contextlib import suppress
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ import pytest
 
 import penstock as ps
 from engine.probes import Heavy, Light, Partly
-from penstock.engine import executor, gil, roster, taken
+from penstock.engine import gil, roster, taken, worth
 from penstock.engine.cores import usable_cores
 from penstock.engine.gil import Probe
 from penstock.engine.processes import starting
@@ -35,7 +34,7 @@ pytestmark = pytest.mark.usefixtures("ready_server")
 @pytest.fixture(autouse=True)
 def two_cores_and_long_streams(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(roster, "usable_cores", lambda: 2)
-    monkeypatch.setattr(executor, "LEAST", 0.0)
+    monkeypatch.setattr(worth, "LEAST", 0.0)
     monkeypatch.setattr(taken, "Probe", Heavy)
 
 
@@ -165,41 +164,37 @@ def test_given_one_core_then_there_are_no_worker_processes(monkeypatch: pytest.M
 
 
 def test_given_little_to_do_then_there_are_no_worker_processes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(executor, "LEAST", 1e9)
-    monkeypatch.setattr(executor, "NEAR", 1e9)
+    monkeypatch.setattr(worth, "LEAST", 1e9)
+    monkeypatch.setattr(worth, "NEAR", 1e9)
     _, report = run(auto(busy, 20))
     assert "worker processes" not in report
 
 
 @pytest.mark.parametrize(
-    ("there", "begun", "before", "pays"),
+    ("there", "left", "before", "pays"),
     [
-        (False, 70, 0, True),
-        (False, 90, 0, False),  # a worker would come too late
-        (False, 90, 100, True),  # for this run, and in time for the next
-        (False, 99, 100, False),
-        (True, 90, 0, True),
-        (True, 99, 0, False),
+        (False, 30, 0, True),
+        (False, 10, 0, False),  # a worker would come too late
+        (False, 10, 100, True),  # for this run, and in time for the next
+        (False, 1, 100, False),
+        (True, 10, 0, True),
+        (True, 1, 0, False),
+        (False, -1, 0, True),  # nobody knows how many
     ],
 )
 def test_worker_processes_pay_for_as_much_as_is_left(
-    there: bool, begun: int, before: int, pays: bool, monkeypatch: pytest.MonkeyPatch
+    there: bool, left: int, before: int, pays: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(executor, "LEAST", 0.3)
-    monkeypatch.setattr(executor, "_server_is_there", lambda: there)
-    one: Any = SimpleNamespace(
-        _context=SimpleNamespace(node=SimpleNamespace(op=SimpleNamespace(cardinality=100))),
-        _portions=SimpleNamespace(begun=begun),
-        _function=SimpleNamespace(learned=SimpleNamespace(rows=before)),
-    )
-    assert executor.Executor._pays(one, each=0.015) is pays
+    monkeypatch.setattr(worth, "LEAST", 0.3)
+    monkeypatch.setattr(worth, "server_is_there", lambda: there)
+    assert worth.enough_left(left, before, each=0.015) is pays
 
 
 def test_given_short_runs_one_after_another_then_a_later_one_goes_to_worker_processes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(executor, "LEAST", 2.0)
-    monkeypatch.setattr(executor, "_server_is_there", lambda: False)
+    monkeypatch.setattr(worth, "LEAST", 2.0)
+    monkeypatch.setattr(worth, "server_is_there", lambda: False)
     monkeypatch.setattr(taken, "thread_time", time.perf_counter)
     monkeypatch.setattr(taken.Taken, "each", 0.01)  # whatever else the cores have to do
     ds = auto(lambda x: time.sleep(0.01) or int(x), 110)
@@ -274,6 +269,17 @@ def test_given_descriptors_that_run_out_when_a_worker_is_lost_then_threads_go_on
         report = str(it.report())
     assert got == list(range(200))
     assert "too many open files" in report
+
+
+def test_given_a_side_effect_and_worker_processes_that_were_asked_for_then_the_report_says_what_is_lost() -> (
+    None
+):
+    ds = ps.Dataset.range(6)
+    assert run(ds.map(counts, executor="processes"))[0] == list(range(6))
+    assert not counted
+    said = "it sets the global counted: each worker process has its own"
+    assert run(ds.map(counts, executor="processes"))[1].count(said) == 1
+    assert "its own" not in run(ds.map(busy, executor="processes"))[1]
 
 
 def test_given_elements_that_fail_then_there_are_no_more_workers_than_were_asked_for(
@@ -417,7 +423,7 @@ def test_given_code_that_is_over_soon_then_a_probe_does_not_take_its_own_nap_for
             while time.perf_counter() < until:
                 pass
         held.append(probe.held)
-    assert sorted(held)[2] > executor.HOLDS
+    assert sorted(held)[2] > worth.HOLDS
 
 
 def test_given_another_word_then_it_is_refused_when_declared() -> None:
@@ -478,4 +484,4 @@ def test_given_cores_that_others_use_then_waiting_for_one_is_not_waiting_for_the
         for other in others:
             other.kill()
             other.wait()
-    assert sorted(held)[2] < executor.HOLDS
+    assert sorted(held)[2] < worth.HOLDS

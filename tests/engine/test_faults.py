@@ -20,7 +20,7 @@ import pytest
 import penstock as ps
 from engine.leftovers import children, descriptors, gone
 from engine.probes import Heavy
-from penstock.engine import executor, roster, taken
+from penstock.engine import roster, taken, worth
 from penstock.engine.processes.lost import how_it_ended, memory_kills
 from penstock.engine.processes.serving import serving
 
@@ -106,7 +106,7 @@ def test_given_ignore_errors_then_such_elements_are_left_out() -> None:
 def found_out(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[..., Any]], ps.Dataset]:
     """A dataset whose calls an earlier run has found out to be better made in worker processes."""
     monkeypatch.setattr(roster, "usable_cores", lambda: 2)
-    monkeypatch.setattr(executor, "LEAST", 0.0)
+    monkeypatch.setattr(worth, "LEAST", 0.0)
     monkeypatch.setattr(taken, "Probe", Heavy)
 
     def declared(function: Callable[..., Any]) -> ps.Dataset:

@@ -12,7 +12,7 @@ import pytest
 
 import penstock as ps
 from engine.probes import Heavy
-from penstock.engine import executor, roster, taken
+from penstock.engine import executor, roster, taken, worth
 
 ASKED = 20
 NEVER = 1e9
@@ -21,10 +21,10 @@ NEVER = 1e9
 @pytest.fixture(autouse=True)
 def heavy_calls_on_two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(roster, "usable_cores", lambda: 2)
-    monkeypatch.setattr(executor, "LEAST", 0.0)
+    monkeypatch.setattr(worth, "LEAST", 0.0)
     monkeypatch.setattr(taken, "Probe", Heavy)
     monkeypatch.setattr(taken, "thread_time", time.perf_counter)  # whatever else the cores have to do
-    monkeypatch.setattr(executor, "_server_is_there", lambda: False)
+    monkeypatch.setattr(worth, "server_is_there", lambda: False)
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def auto(function: Any) -> ps.Dataset:
 def test_given_first_rows_that_are_sooner_there_than_a_worker_then_it_is_started_after_them(
     gone: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(executor, "START", NEVER)
+    monkeypatch.setattr(worth, "START", NEVER)
     with auto(pid).batch(ASKED).iterate() as it:
         assert set(next(it).tolist()) == {os.getpid()}
         assert not gone
@@ -77,8 +77,8 @@ def test_given_first_rows_that_take_longer_or_a_server_then_nobody_waits(
 ) -> None:
     monkeypatch.setattr(executor, "MEASURED", 1e-6)
     monkeypatch.setattr(executor, "ONE_THREAD", NEVER)
-    monkeypatch.setattr(executor, "START", start)
-    monkeypatch.setattr(executor, "_server_is_there", lambda: there)
+    monkeypatch.setattr(worth, "START", start)
+    monkeypatch.setattr(worth, "server_is_there", lambda: there)
     with auto(busy).batch(ASKED).iterate() as it:
         next(it)
         assert len(gone) == 1 and gone[0] <= ASKED
@@ -104,7 +104,7 @@ def begun(ds: ps.Dataset) -> str:
 def test_given_a_later_run_and_no_server_then_the_first_rows_do_not_wait_for_one_either(
     known: ps.Dataset, gone: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(executor, "START", NEVER)
+    monkeypatch.setattr(worth, "START", NEVER)
     for _ in range(3):
         assert "called in" not in begun(known)
     assert not gone
@@ -115,7 +115,7 @@ def test_given_a_later_run_and_no_server_then_the_first_rows_do_not_wait_for_one
 def test_given_a_later_run_and_a_server_then_it_begins_with_workers(
     known: ps.Dataset, gone: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(executor, "_server_is_there", lambda: True)
+    monkeypatch.setattr(worth, "server_is_there", lambda: True)
     assert "called in worker processes" in begun(known)
     assert gone == [0]
 
@@ -123,7 +123,7 @@ def test_given_a_later_run_and_a_server_then_it_begins_with_workers(
 def test_given_a_later_run_and_first_rows_that_take_long_then_workers_are_started_at_once(
     known: ps.Dataset, gone: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(executor, "START", 0.0)
+    monkeypatch.setattr(worth, "START", 0.0)
     begun(known)
     assert gone == [1]
 

@@ -68,8 +68,26 @@ def test_given_results_of_several_shapes_then_that_is_said() -> None:
         list(ps.Dataset.range(4).map(uneven, executor="jit"))
 
 
+counted = 0
+
+
+def counts(x: Any) -> Any:
+    global counted
+    counted += 1
+    return x
+
+
 @pytest.mark.parametrize(
-    "function", [lambda x: {"a": x}, lambda x: str(x), lambda x: ps.random.uniform(), lambda x: object()]
+    "function",
+    [
+        lambda x: {"a": x},
+        lambda x: str(x),
+        lambda x: ps.random.uniform(),
+        lambda x: object(),
+        lambda x: [x, x],
+        lambda x: (x, [x]),
+        counts,
+    ],
 )
 def test_given_what_numba_does_not_compile_then_the_error_names_the_line(function: Any) -> None:
     with pytest.raises(ps.errors.ArgumentError, match=r"test_jitted\.py.*executor='jit'.*executor='auto'"):

@@ -6,18 +6,18 @@ decide (`functions/row_function.py`). Either is done on threads here or in worke
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from penstock.blocks.block import Block
 from penstock.blocks.later import has_images
+from penstock.engine import worth
 from penstock.engine.cancel import Cancelled
 from penstock.engine.crowd import Crowd
 from penstock.engine.portions import Portions
@@ -42,22 +42,6 @@ HEAVY = 2e-4
 """Seconds: a call that takes so long is worth a worker process at once; others when they have taken long."""
 LONG = 0.2
 """Seconds of calls, all together, that are long."""
-LEAST = 0.3
-"""Seconds: where all calls that are left take less, a worker process would come too late. If those of earlier
-runs took as long, it comes in time for the next run."""
-NEAR = 0.05
-"""The same where there is a server, which forks workers in milliseconds."""
-HOLDS = 0.4
-"""The share of its time for which a function holds Python's lock, from which on threads are of no use."""
-SHARE = 1.0
-"""The share of all time for which threads can have the lock, divided by how many want it: to hand it on takes
-time as well, and the more of it the more cores are asleep."""
-UNSURE, SURE = 0.03, 0.01
-"""A share of time so small may be none at all: on few cores, and on many, of which each is disturbed less."""
-FEW = 4
-"""So many cores are few."""
-GAIN = 1.3
-"""Worker processes are to be so many times as quick as threads."""
 FIRST = 8
 """So many rows of calls over blocks do not count: they load what the others find there, and are compared."""
 OFTEN = 4
@@ -67,15 +51,6 @@ ONE_THREAD = 0.032
 LOOKS = 64
 """After so many calls over blocks that could not be measured they stay here."""
 THREADS, PROCESSES = "threads", "worker processes"
-LARGER, CORES = 4, 4
-"""Blocks for worker processes are as many times as large as there are `CORES`, up to `LARGER`: one process
-hands over those of all, which takes it a millisecond a block, large or small."""
-ROOM = 16
-"""Then the budget has room for so many of them for each core."""
-START = 0.1
-"""Seconds until there is a worker process, where there is no server."""
-COPIED = 1e-9
-"""Seconds that a byte takes to a worker and back."""
 
 
 class Executor:
@@ -127,7 +102,7 @@ class Executor:
         elif self._pays(each):
             # Nothing has been called yet, but it is known how it will be: workers need far less for rows.
             self._function.why = self._function.why or self._function.learned.row_by_row
-            if _server_is_there():
+            if worth.server_is_there():
                 self._use_workers(why)
             else:
                 self._later, self.alone = (why, each), True
@@ -177,6 +152,8 @@ class Executor:
         self._prepared.add(thread)
         try:
             workers.prepare()
+            if self._asked and not self._served and (why := effects(self._called)):
+                self._context.note(f"{why}: each worker process has its own, of which nothing is seen here")
             self._served = True
         except Cancelled:
             raise
@@ -237,10 +214,10 @@ class Executor:
         if self._cores == 1:
             self._say(THREADS, "there is one core")
         elif taken.probed >= MEASURED:
-            self.alone = taken.held >= HOLDS
-            if self._gains() and (taken.each >= HEAVY or taken.busy >= LONG):
+            self.alone, gains = worth.holds_lock(taken), worth.gained(taken, self._cores)
+            if gains and (taken.each >= HEAVY or taken.busy >= LONG):
                 self._prefer_processes(self._said, patient=True)
-            elif not self._gains() and not self.alone:
+            elif not gains and not self.alone:
                 self._stay()
         else:  # until then others would hold up these calls, and be taken for them
             soon = taken.last < LONG and taken.busy < ONE_THREAD
@@ -265,7 +242,7 @@ class Executor:
         outcome = taken.call(call, block, probe=heavy and taken.last > LONG_ENOUGH)
         self._looks += 1
         if taken.probed >= OFTEN * MEASURED:
-            if self._gains():
+            if worth.gained(taken, self._cores):
                 self._prefer_processes(self._said)
             else:
                 self._stay()
@@ -273,10 +250,14 @@ class Executor:
             self._settled, self.alone = True, False
         return outcome
 
+    @property
+    def _called(self) -> list[Callable[..., Any]]:
+        return [function.function for function in self._function.functions]
+
     def _first_before_workers(self, each: float) -> bool:
         """Whether the first rows that were asked for will be there before a worker process would be."""
         portions = self._portions
-        return portions.among_first and portions.first_left * each < START and not _server_is_there()
+        return portions.among_first and worth.before_workers(portions.first_left, each)
 
     @property
     def _taken(self) -> Taken:
@@ -290,22 +271,13 @@ class Executor:
         computes = f"{taken.each * 1000:.2g} ms of computing an element"
         return f"it holds Python's lock for {taken.held:.0%} of its time, with {computes}"
 
-    def _gains(self) -> bool:
-        """Whether worker processes are quicker, though rows have to get there and back."""
-        taken = self._taken
-        if taken.held < (UNSURE if self._cores <= FEW else SURE):
-            return False
-        threads = min(self._cores, max(1.0, SHARE / self._cores / taken.held))
-        processes = self._cores / (1 + COPIED * taken.row_bytes / taken.each)
-        return processes > GAIN * threads
-
     def _prefer_processes(self, said: str, *, patient: bool = False) -> None:
         """Go to worker processes; if `patient`, once the first rows are there: they would be held up."""
         if not self._pays(self._taken.each):
             if not self._function.why:
                 self._settled, self.alone = True, False
             return
-        why = effects([function.function for function in self._function.functions])
+        why = effects(self._called)
         if why:
             self._stay_here(f"{said}, but {why}")
         elif (patient and self._first_before_workers(self._taken.each)) or self._use_workers(said):
@@ -313,7 +285,7 @@ class Executor:
 
     def _stay(self) -> None:
         """Make the calls on threads, and watch them for a while if there are many."""
-        if self._cores > FEW:
+        if self._cores > worth.FEW:
             self._crowd = Crowd(self._taken.share)
             self._say(THREADS, self._said)
         else:
@@ -330,13 +302,8 @@ class Executor:
 
     def _pays(self, each: float) -> bool:
         """Whether enough is left to do."""
-        length = self._context.node.op.cardinality
-        left = (length - self._portions.begun) * each
-        if length < 0 or left >= LEAST:
-            return True
-        if _server_is_there():
-            return left >= NEAR
-        return left >= START and self._function.learned.rows * each >= LEAST
+        length, begun = self._context.node.op.cardinality, self._portions.begun
+        return worth.enough_left(length - begun if length >= 0 else -1, self._function.learned.rows, each)
 
     def _use_workers(self, why: str) -> bool:
         """Have calls made in worker processes as soon as there are some; whether that can be."""
@@ -366,8 +333,7 @@ class Executor:
         """How many times as large as others blocks for worker processes are."""
         if self._workers is None:
             return 1
-        room = self._context.ledger.shared.share // (ROOM * self._cores * self._context.block_bytes)
-        return max(1, min(self._cores // CORES, LARGER, room))
+        return worth.larger(self._cores, self._context.ledger.shared.share // self._context.block_bytes)
 
     def _do_without(self, error: PenstockError | OSError) -> None:
         """Go on with threads, as nobody asked for worker processes."""
@@ -395,9 +361,3 @@ class Executor:
             if workers is not None:
                 self._function.learned.seconds = workers.row_seconds or self._function.learned.seconds
                 workers.close()
-
-
-def _server_is_there() -> bool:
-    module = sys.modules.get("penstock.engine.processes.serving")
-    serving = getattr(module, "serving", None)  # another thread may be importing it
-    return serving is not None and serving.has(())

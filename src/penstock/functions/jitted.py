@@ -82,28 +82,26 @@ class JittedRows:
         return arrays
 
     def _loop_for(self, arrays: list[NDArray[Any]]) -> _Loop:
+        from numba.core import types
         from numba.np.numpy_support import as_dtype
 
         row = [array[0] for array in arrays]
-        compiled, types = self._function_for(row)
-        returned = compiled.overloads[types].signature.return_type
+        compiled, taken = self._function_for(row)
+        returned = compiled.overloads[taken].signature.return_type
         try:
             result = compiled(*row)
         except Exception as error:
             raise _FirstFailed(error) from None
         made = structure_of(result)
-        parts = [returned] if made.is_leaf else list(returned)
-        leaves = []
-        for kind, leaf in zip(parts, made.flatten(result), strict=True):
-            scalar = getattr(kind, "dtype", kind)
-            try:
-                dtype = as_dtype(scalar)
-            except Exception:
-                raise self._refused(f"it returns {kind}, which is no number and no array") from None
-            if dtype.kind not in NUMBERS or not (made.is_leaf or isinstance(result, tuple)):
-                raise self._refused(f"it returns {kind}")
-            leaves.append((dtype, np.shape(leaf)))
-        key = self._frozen, types, made, tuple(leaves)
+        several = isinstance(returned, types.BaseTuple)
+        leaves: list[tuple[np.dtype[Any], tuple[int, ...]]] = []
+        for kind in returned if several else [returned]:
+            scalar = kind.dtype if isinstance(kind, types.Array) else kind
+            if not isinstance(scalar, types.Number | types.Boolean):
+                raise self._refused(f"it returns {kind}, which is no number and no array of numbers")
+            leaf = result[len(leaves)] if several else result
+            leaves.append((as_dtype(scalar), np.shape(leaf)))
+        key = self._frozen, taken, made, tuple(leaves)
         loop = self._compiled.get(key)
         if loop is None:
             numba: Any = importlib.import_module("numba")
@@ -114,8 +112,6 @@ class JittedRows:
     def _function_for(self, row: list[Any]) -> tuple[Any, tuple[Any, ...]]:
         """The compiled function, and the types of its arguments."""
         numba: Any = importlib.import_module("numba")
-        from numba.core.errors import NumbaError
-
         types = tuple(numba.typeof(leaf) for leaf in row)
         compiled = self._compiled.get((self._frozen, types))
         if compiled is None:
@@ -123,8 +119,8 @@ class JittedRows:
             compiled = function if hasattr(function, "py_func") else numba.njit(nogil=True)(function)
             try:
                 compiled.compile(types)
-            except NumbaError as refused:
-                raise self._refused(str(refused)) from None
+            except Exception as refused:  # not all of its refusals are of one class
+                raise self._refused(str(refused) or type(refused).__name__) from None
             if len(self._compiled) >= KEPT:
                 self._compiled.clear()
             self._compiled[self._frozen, types] = compiled

@@ -367,8 +367,7 @@ class Workers:
     def _failure(self, lost: str, number: int) -> WorkerError:
         return WorkerError(
             f"{self._where}: {TRIES} worker processes were lost on element {number}, one after another: "
-            f"of the last one, {lost}. Leave such elements out with ignore_errors(), or look at what the "
-            f"function does with it.",
+            f"of the last one, {lost}. Look at what the function does with it.",
             op=self._label,
             number=number,
         )

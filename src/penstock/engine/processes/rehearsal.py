@@ -52,7 +52,7 @@ def rehearse(link: socket.socket) -> None:
 
 def _messages(given: Slab, made: Slab) -> Iterator[tuple[tuple[Any, ...], int]]:
     """What a first call is asked for by, each with the descriptor that goes along, if one does."""
-    pickled = pickle.dumps(([UserFunction(int, _Nowhere(), "")], {}), pickle.HIGHEST_PROTOCOL)
+    pickled = pickle.dumps(([UserFunction(int, _Nowhere(), "")], {}, {}), pickle.HIGHEST_PROTOCOL)
     functions = os.memfd_create("penstock-rehearsal", os.MFD_CLOEXEC)
     try:
         os.write(functions, pickled)
