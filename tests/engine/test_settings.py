@@ -15,6 +15,7 @@ import pytest
 
 import penstock as ps
 from penstock.functions.function import user_function
+from penstock.functions.reached import reached
 from penstock.functions.settings import settings_of
 
 SOURCE = """
@@ -110,11 +111,11 @@ def test_given_functions_that_use_penstock_then_nothing_of_it_is_changed_in_work
     def draws(x: Any) -> Any:
         return ps.random.uniform(()) + ps.AUTOTUNE + user_function(x, x, x) + changed.SIZE
 
-    assert settings_of([draws]) == {"users_settings": {"SIZE": 7}}
+    assert settings_of(reached([draws])) == {"users_settings": {"SIZE": 7}}
 
 
 def test_given_what_is_no_setting_then_it_is_left_to_the_import(changed: Any) -> None:
-    assert settings_of([lambda: (changed.LARGE, changed.Times, changed.times)]) == {
+    assert settings_of(reached([lambda: (changed.LARGE, changed.Times, changed.times)])) == {
         "users_settings": {"SIZE": 7}
     }
 
@@ -122,7 +123,7 @@ def test_given_what_is_no_setting_then_it_is_left_to_the_import(changed: Any) ->
 @pytest.mark.parametrize("name", ["LARGE", "TEXT", "TABLE", "RING"])
 def test_given_data_that_is_large_then_it_is_left_to_the_import(changed: Any, name: str) -> None:
     reads = eval(f"lambda: module.{name}", {"module": changed})
-    assert settings_of([reads]) == {}
+    assert settings_of(reached([reads])) == {}
 
 
 @pytest.mark.parametrize("name", ["by_process", "by_item", "by_note", "by_module"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import subprocess
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -14,6 +15,7 @@ import pytest
 
 import penstock as ps
 from penstock.engine.processes.serving import serving
+from penstock.functions.reached import reached
 from penstock.functions.versions import changed, versions_of
 
 pytestmark = pytest.mark.usefixtures("one_server")
@@ -46,6 +48,18 @@ class Model:
 
     def method(self, x):
         return edited_helper.plus(x) * 10
+
+    @property
+    def bound(self):
+        return edited_helper.plus
+
+    @staticmethod
+    def static(x):
+        return edited_helper.plus(x) * 10
+
+@functools.lru_cache
+def kept(x):
+    return edited_helper.plus(x) * 10
 """
 MADE: dict[str, Callable[[ModuleType], Callable[[Any], Any]]] = {
     "by its name": lambda uses: uses.direct,
@@ -54,6 +68,9 @@ MADE: dict[str, Callable[[ModuleType], Callable[[Any], Any]]] = {
     "partial": lambda uses: partial(uses.direct),
     "an object": lambda uses: uses.Model(),
     "a method": lambda uses: uses.Model().method,
+    "a property": lambda uses: partial(lambda model, x: model.bound(x) * 10, uses.Model()),
+    "a static method": lambda uses: uses.Model.static,
+    "a default": lambda uses: lambda x, function=uses.direct: function(x),
 }
 
 NAMED = {name: made for name, made in MADE.items() if name != "through its module"}
@@ -118,9 +135,53 @@ def test_given_a_module_that_does_not_travel_then_it_is_an_error_and_no_other_re
         in_workers(function)
 
 
-def test_functions_that_another_process_has_too_are_the_same() -> None:
-    versions = versions_of([in_workers, edit, len, lambda x: x, partial(edit, "")])
-    assert {name for _, name in versions} == {"in_workers", "edit"}
+@pytest.mark.parametrize("name", ["edited_helper", "edited_uses"])
+def test_given_a_function_that_pickles_have_by_name_only_then_it_is_an_error_too(
+    name: str, uses: ModuleType, tmp_path: Path
+) -> None:
+    kept = uses.kept  # its results are kept by functools
+    assert in_workers(lambda x: kept(int(x))) == [10, 20, 30]
+    edit(name, *(("+ 1", "+ 1000") if name == "edited_helper" else ("* 10", "* 7000")), tmp_path)
+    serving.lost(serving.server())
+    with pytest.raises(ps.errors.PenstockError, match=f"{name} has been changed.*executor='threads'"):
+        in_workers(lambda x: kept(int(x)))
+
+
+def test_functions_that_another_process_has_too_are_compared(uses: ModuleType) -> None:
+    functions = [uses.direct, len, lambda x: x, partial(uses.Model.method, ""), in_workers]
+    versions = versions_of(one for one, _ in reached(functions))
+    # Those of this module are not: pytest has made other code of their assertions.
+    assert versions.keys() == {
+        ("edited_uses", "direct"),
+        ("edited_uses", "Model.method"),
+        ("edited_helper", "plus"),
+    }
     assert not changed(versions)
-    assert changed({**versions, (__name__, "edit"): versions[__name__, "in_workers"]}) == __name__
-    assert not changed({("a_module_that_nobody_has", "edit"): versions[__name__, "edit"]})
+    other = {**versions, ("edited_uses", "direct"): versions["edited_helper", "plus"]}
+    assert changed(other) == "edited_uses"
+    assert not changed({("a_module_that_nobody_has", "edit"): b"another"})
+
+
+def test_a_function_is_the_same_wherever_it_stands_and_another_where_it_does_something_else(
+    uses: ModuleType, tmp_path: Path
+) -> None:
+    def version() -> Any:
+        return versions_of([uses.direct])
+
+    was = version()
+    edit("edited_uses", "def direct(x):", "\n# It stands lower.\n\ndef direct(x):", tmp_path)
+    importlib.reload(uses)
+    assert version() == was
+    edit("edited_uses", "def direct(x):", "def direct(x, y=1):", tmp_path)
+    importlib.reload(uses)
+    assert version() != was
+
+
+def test_given_an_interpreter_without_assertions_then_workers_have_none_either(tmp_path: Path) -> None:
+    (tmp_path / "asserts.py").write_text("def checked(x):\n    assert False\n    return x\n")
+    script = "import asserts, penstock as ps\n" + (
+        "rows = ps.Dataset.range(3).map(asserts.checked, num_parallel_calls=1, executor='processes')\n"
+        "print([int(x) for x in rows])\n"
+    )
+    ran = subprocess.run([sys.executable, "-O", "-c", script], cwd=tmp_path, capture_output=True, text=True)
+    assert (ran.stdout, ran.returncode) == ("[0, 1, 2]\n", 0), ran.stderr

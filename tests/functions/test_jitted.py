@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -86,7 +87,10 @@ def counts(x: Any) -> Any:
         lambda x: object(),
         lambda x: [x, x],
         lambda x: (x, [x]),
+        lambda x: range(x),
         counts,
+        partial(collatz),
+        abs,
     ],
 )
 def test_given_what_numba_does_not_compile_then_the_error_names_the_line(function: Any) -> None:

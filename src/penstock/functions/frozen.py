@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from penstock.functions.settings import enclosed_by, read_by
+from penstock.functions.reached import enclosed_by, read_by
 
 _PLAIN = (type(None), bool, int, float, complex, str, bytes)
 

@@ -88,19 +88,19 @@ class JittedRows:
         row = [array[0] for array in arrays]
         compiled, taken = self._function_for(row)
         returned = compiled.overloads[taken].signature.return_type
+        several = isinstance(returned, types.BaseTuple)
+        dtypes = []
+        for kind in returned if several else [returned]:
+            scalar = kind.dtype if isinstance(kind, types.Array) else kind
+            if not isinstance(scalar, types.Number | types.Boolean):
+                raise self._refused(f"it returns {kind}, which is no number and no array of numbers")
+            dtypes.append(as_dtype(scalar))
         try:
             result = compiled(*row)
         except Exception as error:
             raise _FirstFailed(error) from None
         made = structure_of(result)
-        several = isinstance(returned, types.BaseTuple)
-        leaves: list[tuple[np.dtype[Any], tuple[int, ...]]] = []
-        for kind in returned if several else [returned]:
-            scalar = kind.dtype if isinstance(kind, types.Array) else kind
-            if not isinstance(scalar, types.Number | types.Boolean):
-                raise self._refused(f"it returns {kind}, which is no number and no array of numbers")
-            leaf = result[len(leaves)] if several else result
-            leaves.append((as_dtype(scalar), np.shape(leaf)))
+        leaves = list(zip(dtypes, map(np.shape, result if several else [result]), strict=True))
         key = self._frozen, taken, made, tuple(leaves)
         loop = self._compiled.get(key)
         if loop is None:
@@ -116,8 +116,8 @@ class JittedRows:
         compiled = self._compiled.get((self._frozen, types))
         if compiled is None:
             function: Any = self._function.function
-            compiled = function if hasattr(function, "py_func") else numba.njit(nogil=True)(function)
             try:
+                compiled = function if hasattr(function, "py_func") else numba.njit(nogil=True)(function)
                 compiled.compile(types)
             except Exception as refused:  # not all of its refusals are of one class
                 raise self._refused(str(refused) or type(refused).__name__) from None

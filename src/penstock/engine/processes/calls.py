@@ -249,8 +249,8 @@ class Workers:
         return self._function.here(block, numbers, how.room, how.place)
 
     def _take(self) -> Link:
-        self._check()
         with self._changed:
+            self._check()
             # Who has none of its own borrows one of those that threads have: there are to be no more.
             while not self._idle and len(self._links) - len(self._begun) >= max(1, self._threads):
                 self._changed.wait()

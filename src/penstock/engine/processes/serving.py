@@ -87,7 +87,7 @@ class Server:
         code = _START.format(path=sys.path, spins=spins, spin=SPIN, control=control, parent=os.getpid())
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-c", code],
+                [sys.executable, *_flags(), "-c", code],
                 pass_fds=(control,),
                 env={SPIN: CYCLES, **os.environ},
                 stdin=subprocess.DEVNULL,
@@ -184,6 +184,12 @@ class Server:
         """In a forked child: the server is not its own."""
         self._process.returncode = 0
         self._control.close()
+
+
+def _flags() -> list[str]:
+    """Those of this interpreter: functions are compiled there as here, with or without assertions, say."""
+    found: list[str] = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
+    return found
 
 
 def _check(stop: Stop, until: float) -> None:

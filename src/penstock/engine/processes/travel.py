@@ -13,7 +13,7 @@ import os
 import pickle
 import sys
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -25,8 +25,9 @@ import numpy as np
 
 from penstock.blocks.structure import Structure
 from penstock.errors import ElementError, PenstockError
+from penstock.functions.reached import reached
 from penstock.functions.settings import Settings, apply, settings_of
-from penstock.functions.versions import Versions, changed, versions_of
+from penstock.functions.versions import Versions, changed, compared
 
 SHARED = 16 << 10
 """Arrays of at least so many bytes are shared; smaller ones are part of the pickle."""
@@ -98,11 +99,11 @@ def _cloudpickle() -> Any:
 class Packing:
     """Functions about to be put into shared memory: the size is known first."""
 
-    def __init__(self, functions: Sequence[Any], by_value: Iterable[str] = ()) -> None:
+    def __init__(self, functions: Sequence[Any], by_value: Collection[str] = ()) -> None:
         self._arrays: list[memoryview] = []
         self._seen: dict[str, None] = {}
-        called = [getattr(function, "function", function) for function in functions]
-        versions = {key: code for key, code in versions_of(called).items() if key[0] not in by_value}
+        called = list(reached(getattr(function, "function", function) for function in functions))
+        versions = compared((function for function, _ in called), by_value)
         self.importable = {module for module, _ in versions}
         """Users' modules that workers import, and of which the functions are to be the same there."""
         whole = (list(functions), settings_of(called), versions)
