@@ -182,7 +182,8 @@ def test_given_an_interpreter_without_assertions_then_workers_have_none_either(t
         "import functools\n\n@functools.lru_cache\ndef checked(x):\n    assert False\n    return x\n"
     )
     script = "import asserts, penstock as ps\n" + (
-        "rows = ps.Dataset.range(3).map(lambda x: asserts.checked(int(x)), num_parallel_calls=1, executor='processes')\n"
+        "calls = dict(num_parallel_calls=1, executor='processes')\n"
+        "rows = ps.Dataset.range(3).map(lambda x: asserts.checked(int(x)), **calls)\n"
         "print([int(x) for x in rows])\n"
     )
     ran = subprocess.run([sys.executable, "-O", "-c", script], cwd=tmp_path, capture_output=True, text=True)
