@@ -159,7 +159,7 @@ def test_functions_that_another_process_has_too_are_compared(uses: ModuleType) -
     assert not changed(versions)
     other = {**versions, ("edited_uses", "direct"): versions["edited_helper", "plus"]}
     assert changed(other) == "edited_uses"
-    assert not changed({("a_module_that_nobody_has", "edit"): b"another"})
+    assert not changed({("a_module_that_nobody_has", "edit"): (1, 2)})
 
 
 def test_a_function_is_the_same_wherever_it_stands_and_another_where_it_does_something_else(

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from penstock.blocks.columns import Column
-from penstock.blocks.origin import Origin, Place
 from penstock.blocks.spec import Spec
 from penstock.blocks.structure import Structure
 from penstock.kernels.spans import Empty
+
+if TYPE_CHECKING:  # worker processes start without it
+    from penstock.blocks.origin import Origin, Place
 
 
 class Block:

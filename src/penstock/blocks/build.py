@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +16,11 @@ from penstock.blocks.columns import (
     ObjectColumn,
     RaggedColumn,
 )
-from penstock.blocks.origin import Joined, Origin
 from penstock.blocks.structure import Structure
 from penstock.kernels.spans import Empty, offsets_of
+
+if TYPE_CHECKING:  # worker processes start without it
+    from penstock.blocks.origin import Origin
 
 READY = frozenset(
     kind for kind in np.sctypeDict.values() if not issubclass(kind, np.flexible | np.object_)
@@ -272,10 +274,11 @@ def concat(blocks: Sequence[Block], empty: Empty = np.empty) -> Block:
 
 def origin_of(blocks: Sequence[Block]) -> Origin | None:
     """Where the rows of several blocks came from, if that is known of any."""
-    if all(block.origin is None for block in blocks):
+    origins = [block.origin for block in blocks]
+    known = next((origin for origin in origins if origin is not None), None)
+    if known is None:
         return None
-    firsts = offsets_of(np.array([block.rows for block in blocks], np.int64)).tolist()
-    return Joined([block.origin for block in blocks], firsts)
+    return known.joined(origins, offsets_of(np.array([block.rows for block in blocks], np.int64)).tolist())
 
 
 def concat_columns(columns: Sequence[Column], empty: Empty = np.empty) -> Column:

@@ -52,6 +52,11 @@ class Origin(ABC):
         """That of batches of `size` rows."""
         return Batches(self, size)
 
+    @staticmethod
+    def joined(parts: Sequence[Origin | None], firsts: Sequence[int]) -> Origin:
+        """That of several blocks one after another, each with the number of its first row."""
+        return Joined(parts, firsts)
+
 
 @dataclass(frozen=True, slots=True)
 class Spaced(Origin):

@@ -12,6 +12,7 @@ import dis
 import logging
 import os
 import random
+import sys
 import types
 from collections.abc import Iterable, Iterator
 from functools import partial
@@ -27,6 +28,8 @@ _CHANGES = frozenset(
 )
 """Attributes by which a container, an event or a file is changed."""
 _DEPTH = 4
+_NUMPYS = "numpy.random"
+"""NumPy loads it when it is first used, which takes longer than the rest of this module."""
 
 
 def effects(functions: Iterable[Any]) -> str:
@@ -84,7 +87,7 @@ class _Look:
             return f"it calls {name}.{attribute}()"
         if value is np and attribute == "random":
             return "it draws from np.random, whose state is one for all calls"
-        if value is random or value is np.random:
+        if value is random or (value is not None and value is sys.modules.get(_NUMPYS)):
             return f"it draws from {name}, whose state is one for all calls"
         return self._value(value, name, depth)
 
@@ -101,9 +104,13 @@ class _Look:
             return "shows something"
         if isinstance(value, logging.Logger):
             return "is a log"
-        if isinstance(value, np.random.Generator | np.random.RandomState | random.Random):
+        if isinstance(value, random.Random) or (_NUMPYS in sys.modules and _is_numpys(value)):
             return "draws numbers that depend on those before"
         return ""
+
+
+def _is_numpys(value: Any) -> bool:
+    return isinstance(value, np.random.Generator | np.random.RandomState)
 
 
 def _written(instructions: list[dis.Instruction], i: int, cells: dict[str, Any], own: tuple[str, ...]) -> str:

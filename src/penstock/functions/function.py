@@ -6,17 +6,19 @@ import threading
 from collections.abc import Callable
 from difflib import get_close_matches
 from traceback import format_exception
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from penstock.blocks.trace import Trace
 from penstock.errors import FunctionError
-from penstock.graph.op import Op
-from penstock.graph.running import Context
 from penstock.random.scope import Scope, enter
 from penstock.site import failing_line
+
+if TYPE_CHECKING:  # workers need nothing of declarations
+    from penstock.graph.op import Op
+    from penstock.graph.running import Context
 
 SHOWN = 20
 """So many keys of an element are named in a message."""

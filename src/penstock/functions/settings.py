@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from argparse import Namespace
 from collections.abc import Iterable, Iterator
 from types import FunctionType, ModuleType, SimpleNamespace
 from typing import Any
@@ -65,7 +64,7 @@ def _is_plain(value: Any) -> bool:
         if type(one) in (str, bytes):
             texts += len(one)
         elif type(one) not in _PLAIN:
-            if type(one) in (Namespace, SimpleNamespace):
+            if type(one) is SimpleNamespace or _is_arguments(one):
                 one = vars(one)
             if type(one) is dict:
                 one = [*one.keys(), *one.values()]
@@ -75,3 +74,9 @@ def _is_plain(value: Any) -> bool:
         if items + len(left) > LARGEST or texts > LONGEST:
             return False
     return True
+
+
+def _is_arguments(one: Any) -> bool:
+    """Whether it is what argparse has parsed; who has none has not loaded it."""
+    parsing = sys.modules.get("argparse")
+    return parsing is not None and type(one) is parsing.Namespace

@@ -17,8 +17,6 @@ import signal
 import socket
 from collections.abc import Sequence
 
-import numpy.random  # noqa: F401  (workers seed it: they find it there)
-
 from penstock.engine.processes import worker
 from penstock.engine.processes.rehearsal import rehearse
 from penstock.engine.processes.wire import STATUS, Hangup, receive, send, waits_for_ever

@@ -17,7 +17,6 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
@@ -250,7 +249,7 @@ def surroundings() -> dict[str, Any]:
         "path": list(sys.path),
         "argv": list(sys.argv),
         "environ": dict(os.environ),
-        "folder": str(Path.cwd()),
+        "folder": os.getcwd(),  # noqa: PTH109  (workers start without pathlib)
         "errors": np.geterr(),
     }
 

@@ -41,7 +41,8 @@ _KEPT = 64 << 20
 def work(link: socket.socket) -> None:
     """Until the other side is gone."""
     # Forked workers would otherwise all draw the same numbers. To seed it with more writes to far more pages.
-    np.random.seed(int.from_bytes(os.urandom(4), "little"))
+    if "numpy.random" in sys.modules:  # else it is seeded when it is loaded
+        np.random.seed(int.from_bytes(os.urandom(4), "little"))
     random.seed()
     function.in_worker = True
     if isinstance(sys.stdout, io.TextIOWrapper):  # lines of several workers come whole
