@@ -172,7 +172,7 @@ HEAVY = Work(
     ),
     goal=1.1,
     against="DataLoader",
-    repeat=3,
+    repeat=5,
 )
 
 

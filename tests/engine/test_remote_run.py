@@ -37,12 +37,18 @@ def is_given_back(it: Any) -> bool:
     return bool(it._run.ledger.held == 0)
 
 
-def threads() -> list[str]:
-    return [thread.name for thread in threading.enumerate() if thread.name.startswith("penstock")]
+Threads = Callable[[], list[str]]
+
+
+@pytest.fixture
+def threads() -> Threads:
+    """Names those that were started since: one of a test before may still wait for the next run."""
+    before = set(threading.enumerate())
+    return lambda: [each.name for each in set(threading.enumerate()) - before if "penstock" in each.name]
 
 
 def test_given_faults_then_every_element_comes_and_the_next_ranges_are_fetched_ahead(
-    server: WebServer,
+    server: WebServer, threads: Threads
 ) -> None:
     server.faults += [None, cut_after(100), status(503, Retry_After="0"), None, cut_after(0), None]
     with TextLineDataset(server.put("a.txt", TEXT)).iterate(memory="64MiB") as it:
@@ -69,7 +75,7 @@ def test_given_many_files_then_the_run_keeps_nothing_of_those_it_has_read(server
 @pytest.mark.parametrize("how", ["prefetch", "plain", "several"])
 @pytest.mark.parametrize("after", [0, 1, 3])
 def test_given_a_server_that_hangs_when_the_run_is_closed_then_it_ends_within_a_second_or_so(
-    server: WebServer, how: str, after: int
+    server: WebServer, threads: Threads, how: str, after: int
 ) -> None:
     server.faults += [None] * after
     server.always = hang_after(-1 if after % 2 == 0 else 100)
