@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import select
+import signal
 import termios
 import threading
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ import pytest
 import penstock as ps
 from engine.leftovers import children, descriptors
 from penstock.engine.processes import lost
+from penstock.engine.processes import serving as serving_module
 from penstock.engine.processes.calls import Workers
 from penstock.engine.processes.lingering import Lingering
 from penstock.engine.processes.link import Link
@@ -25,6 +27,7 @@ from penstock.engine.processes.lost import WorkerLost
 from penstock.engine.processes.serving import Server, serving
 from penstock.engine.processes.slab import STEP, Slab
 from penstock.engine.processes.starting import Functions
+from penstock.engine.processes.wire import Hangup, readable
 from penstock.engine.roster import Roster
 
 pytestmark = pytest.mark.usefixtures("one_server")
@@ -241,3 +244,39 @@ def test_what_is_said_of_lost_workers_takes_the_place_of_nothing_else() -> None:
     notes[:] = [notes[1], "called in threads"]
     workers._say(WorkerLost("it was killed", 0), None, np.arange(2))
     assert [note.partition(" ")[0] for note in notes] == ["2", "called"]
+
+
+def test_given_a_thread_between_two_looks_at_a_server_that_is_ended_then_it_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looks, goes_on = threading.Event(), threading.Event()
+    told: list[type[Exception]] = []
+
+    def look(descriptor: int, seconds: float) -> bool:
+        if looks.is_set():
+            return readable(descriptor, seconds)
+        looks.set()
+        assert goes_on.wait(60)
+        return False
+
+    def ask() -> None:
+        try:
+            server.fork(lambda: False)
+        except Exception as error:
+            told.append(type(error))
+
+    server = Server()
+    server.load(["json"], lambda: False)
+    monkeypatch.setattr(serving_module, "readable", look)
+    os.kill(server._process.pid, signal.SIGSTOP)  # it does not answer
+    asking, ending = threading.Thread(target=ask), threading.Thread(target=server.end)
+    asking.start()
+    assert looks.wait(60)
+    os.kill(server._process.pid, signal.SIGKILL)
+    ending.start()
+    ending.join(0.1)  # it waits for who looks at the server
+    goes_on.set()
+    asking.join(60)
+    ending.join(60)
+    assert told == [Hangup]
+    assert server._control.fileno() == -1

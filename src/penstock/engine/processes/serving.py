@@ -165,7 +165,7 @@ class Server:
             self._lock.release()
 
     def end(self) -> None:
-        """End it now, and its workers with it."""
+        """End it now, and its workers with it; who waits for it gets `Hangup`."""
         with contextlib.suppress(OSError):
             self._control.shutdown(socket.SHUT_RDWR)  # it takes its workers along, and leaves nobody behind
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -173,7 +173,9 @@ class Server:
         with contextlib.suppress(OSError):
             self._process.kill()
         self._process.wait()
-        self._control.close()
+        if self._lock.acquire(timeout=LEAVING):  # not under the eyes of who still looks at it
+            self._control.close()
+            self._lock.release()
 
     @property
     def alive(self) -> bool:
