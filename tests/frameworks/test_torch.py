@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import subprocess
 import sys
 import threading
 from collections import namedtuple
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ import numpy as np
 import pytest
 
 import penstock as ps
+from penstock.engine.run import living
 
 torch = pytest.importorskip("torch")
 from torch.utils.data import DataLoader, IterableDataset  # noqa: E402
@@ -192,9 +195,82 @@ class TestPasses:
         again.load_state_dict(saved)
         assert numbers(again) == following
 
+    @pytest.mark.parametrize("how", ["broken off", "failed", "closed", "not begun"])
+    def test_when_a_pass_was_left_then_the_state_is_where_it_stood(self, how: str) -> None:
+        def made() -> Any:
+            return ps.Dataset.range(60).shuffle(20, seed=1).batch(4).as_torch()
+
+        def run(feed: Any) -> None:
+            it = iter(feed)
+            for batch in it if how != "not begun" else ():
+                got.append(batch)
+                if len(got) == 7:
+                    if how == "failed":
+                        raise RuntimeError("out of memory")
+                    break
+            if how == "closed":
+                it.close()
+
+        whole, feed, again, got = numbers(made()), made(), made(), list[Any]()
+        with suppress(RuntimeError):
+            run(feed)
+        gc.collect()
+        assert not [run for run in living if not run.closed]
+        again.load_state_dict(json.loads(json.dumps(feed.state_dict())))
+        assert numbers(again) == whole[4 * len(got) :]
+        feed.set_epoch(3)
+        assert feed.state_dict() == {"epoch": 3, "state": None}
+
+    def test_given_a_left_pass_of_elements_in_any_order_then_only_its_state_is_refused(self) -> None:
+        ds = ps.Dataset.range(60).map(lambda x: x, num_parallel_calls=2, deterministic=False)
+        feed = ds.as_torch()
+        next(iter(feed))
+        gc.collect()
+        with pytest.raises(ps.errors.ArgumentError, match="deterministic=False"):
+            feed.state_dict()
+        assert sorted(numbers(feed)) == list(range(60))
+
     def test_given_something_else_than_a_state_then_it_is_refused(self) -> None:
+        feed = ps.Dataset.range(3).as_torch()
         with pytest.raises(ps.errors.ArgumentError, match="state_dict"):
-            ps.Dataset.range(3).as_torch().load_state_dict({"weights": 1})
+            feed.load_state_dict({"weights": 1})
+        with pytest.raises(ps.errors.ArgumentError, match="damaged"):
+            feed.load_state_dict({"epoch": 0, "state": {"penstock": 1}})
+
+    def test_given_the_state_of_an_iteration_or_the_other_way_round_then_it_is_said_where_it_goes(
+        self,
+    ) -> None:
+        ds = ps.Dataset.range(9)
+        feed, it = ds.as_torch(), iter(ds)
+        next(it)
+        with pytest.raises(ps.errors.ArgumentError, match=r"ds.iterate\(state=...\)"):
+            feed.load_state_dict(it.state())
+        with pytest.raises(ps.errors.ArgumentError, match="Give that to load_state_dict of the feed"):
+            ds.iterate(state=feed.state_dict())
+
+    def test_given_the_state_of_another_pipeline_then_the_error_says_where_it_was_loaded(self) -> None:
+        feed, other = ps.Dataset.range(9).as_torch(), ps.Dataset.range(7).as_torch()
+        it = iter(feed)
+        next(it)
+        other.load_state_dict(feed.state_dict())
+        with pytest.raises(ps.errors.ArgumentError, match="another pipeline") as error:
+            next(iter(other))
+        assert "load_state_dict was given at tests/frameworks/test_torch.py" in str(error.value.__notes__)
+
+    @pytest.mark.parametrize("context", ["fork", "spawn"])
+    def test_given_workers_of_a_loader_then_there_is_no_state_to_be_had(self, context: str) -> None:
+        feed = ps.Dataset.range(40).batch(4).as_torch()
+        before = feed.state_dict()
+        loader = DataLoader(feed, batch_size=None, num_workers=2, multiprocessing_context=context)
+        it = iter(loader)
+        next(it)
+        with pytest.raises(ps.errors.ArgumentError, match="num_workers=0"):
+            feed.state_dict()
+        del it
+        feed.load_state_dict(before)
+        assert feed.state_dict() == before
+        assert len(numbers(feed)) == 40
+        assert feed.state_dict()["epoch"] == 1
 
     def test_when_a_pass_is_closed_then_no_thread_is_left_and_nothing_held(self) -> None:
         before = set(threading.enumerate())

@@ -20,8 +20,3 @@ def run_of(elements: Iterator) -> Run:
 def mark_of(elements: Iterator) -> Mark:
     """Where an iteration stands now, before it is known whether anybody will ask."""
     return elements._run.where(elements._had - length_hint(elements._left))
-
-
-def state_at(elements: Iterator, mark: Mark) -> dict[str, Any]:
-    """The state of an iteration as it stood at a mark."""
-    return elements._run.packed(*mark)

@@ -125,7 +125,7 @@ class Iterator(Checkpointed, AbstractIterator[Any]):
         True
         """
         with self._run.standing:
-            return self._run.packed(*self._run.where(self._had - length_hint(self._left)))
+            return self._run.states.packed(*self._run.where(self._had - length_hint(self._left)))
 
     def load_state_dict(self, state_dict: Any) -> None:
         """Go on where another iteration of the same pipeline stood, by torch's name for it.

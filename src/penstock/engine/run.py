@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Mapping
-from functools import cached_property
 from time import perf_counter
 from typing import Any
 from weakref import WeakSet
@@ -33,7 +32,7 @@ from penstock.memory.pool import Pool, return_free_memory
 from penstock.memory.shared import Budget
 from penstock.memory.spill import Scratch
 from penstock.report.report import OpReport, Report
-from penstock.state.saved import head_of, sealed
+from penstock.state.saved import States
 
 TRIM_ABOVE = 4 << 20
 """A run that has held more than this asks the C library for its free pages at the end."""
@@ -100,7 +99,7 @@ class Run:
         """Held by whoever changes where the run stands, or asks: they may be different threads."""
         self._track = Track()
         self._elements = elements
-        self._head = head
+        self.states = States(plan, seed, epoch, head)
         if state is not None:
             self.root.restore(state)
             self._track.stand(state)
@@ -175,15 +174,6 @@ class Run:
         """There are no more elements: who goes on from here gets none."""
         with self.standing:
             self._track.stand({"ended": True})
-
-    @cached_property
-    def head(self) -> dict[str, Any]:
-        """What all states of this run have in common."""
-        return self._head or head_of(self.plan, self.seed, self.epoch)
-
-    def packed(self, at: State, elements: int) -> dict[str, Any]:
-        """What the user gets of a state (`where`), and `iterate(state=...)` takes."""
-        return sealed({**self.head, "elements": elements, "state": at})
 
     def where(self, elements: int) -> tuple[State, int]:
         """The state so many elements after those that were told of, and how many that are in all."""

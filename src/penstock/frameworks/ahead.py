@@ -10,7 +10,6 @@ from typing import Any, Protocol
 
 from penstock.engine.aside import Aside, end_all
 from penstock.engine.cancel import Cancel, Cancelled
-from penstock.engine.endings import endings
 from penstock.engine.handover import Mark, mark_of, run_of
 from penstock.engine.iterator import Iterator
 from penstock.engine.run import Run
@@ -160,7 +159,3 @@ class Ahead:
         with self._changed:
             self._ready.clear()
             self._held = 0
-
-    def drop(self) -> None:
-        """Close, at a moment that nobody chose."""
-        endings.dropped(self.close)

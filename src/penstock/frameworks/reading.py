@@ -17,6 +17,7 @@ from penstock.ops.parts.terminals import length
 from penstock.ops.shard import KEEP, REMAINDERS
 from penstock.options import Options
 from penstock.site import user_site
+from penstock.state.saved import FEED, unpacked
 
 
 class Shared(Declared, Protocol):
@@ -82,6 +83,7 @@ class Reading:
         self._epoch: int | None = None
         """The number of the next pass, where somebody has said one; else the dataset counts."""
         self._saved: Mapping[str, Any] | None = None
+        self._loaded = ""
         self._parts: dict[Place, Shared] = {}
 
     def part(self, place: Place) -> Shared:
@@ -107,8 +109,15 @@ class Reading:
             self._epoch = int(saved["epoch"])
         epoch = self._next_epoch(salt)
         if saved is not None and saved["state"] is not None:
-            return part.iterate(memory=memory, state=saved["state"]), epoch
+            return self._going_on(part, memory, saved["state"]), epoch
         return part.iterate(memory=memory, seed=self._seed_for(place), epoch=epoch), epoch
+
+    def _going_on(self, part: Shared, memory: Memory | None, state: Any) -> Iterator:
+        try:
+            return part.iterate(memory=memory, state=state)
+        except ArgumentError as error:
+            error.add_note(f"The state is the one that load_state_dict was given at {self._loaded}.")
+            raise
 
     def _next_epoch(self, salt: int) -> int:
         if self._epoch is None:
@@ -128,11 +137,18 @@ class Reading:
 
     def load(self, saved: Mapping[str, Any]) -> None:
         """Go on from what `state_dict` gave, at the next pass."""
-        if not isinstance(saved, Mapping) or not {"epoch", "state"} <= set(saved):
+        if not isinstance(saved, Mapping) or not set(saved) >= FEED:
             raise ArgumentError(
                 f"load_state_dict at {user_site()}: expected what state_dict() gave, got {saved!r:.80}."
             )
-        self._saved = saved
+        if "penstock" in saved:
+            raise ArgumentError(
+                f"load_state_dict at {user_site()}: expected what state_dict() of a feed gave, got what "
+                f"it.state() of an iteration gave. Go on with that by ds.iterate(state=...)."
+            )
+        if saved["state"] is not None:
+            unpacked(saved["state"])
+        self._saved, self._loaded = saved, str(user_site())
 
     def unstarted(self) -> dict[str, Any]:
         """The state before the first pass, or between two."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
+from mmap import mmap
 from typing import Any
 
 from penstock.engine.iterator import Iterator
@@ -13,7 +15,13 @@ from penstock.frameworks.passing import Pass, Passes
 from penstock.frameworks.reading import Place, Reading, Shared
 from penstock.frameworks.torch_leaves import Convert, tensor_of, unfit_leaf
 from penstock.frameworks.torch_pinned import pinned
-from penstock.frameworks.torch_world import place_here, salt_of_loader, with_worker
+from penstock.frameworks.torch_world import (
+    is_sent_to_worker,
+    is_worker,
+    place_here,
+    salt_of_loader,
+    with_worker,
+)
 from penstock.graph import checks
 from penstock.io.formats.optional import optional
 from penstock.memory.budget import Memory
@@ -82,6 +90,8 @@ class TorchDataset(Passes, torch.utils.data.IterableDataset):  # type: ignore[mi
         self._depth = depth
         self._writable = writable
         self._fixed: Place | None = None
+        self._elsewhere = mmap(-1, 1)
+        """Whether the latest pass was begun by workers of a DataLoader: forked ones share this byte."""
 
     def __iter__(self) -> Pass:
         place, device = with_worker(self._place()), self._device
@@ -90,6 +100,7 @@ class TorchDataset(Passes, torch.utils.data.IterableDataset):  # type: ignore[mi
                 f"as_torch(device={str(device)!r}): expected num_workers=0 in the DataLoader, got "
                 f"{place.workers}. Penstock has threads of its own."
             )
+        self._elsewhere[0] = is_worker()
         elements, epoch = self._reading.start(place, salt_of_loader() if place.alone else 0)
         leaf = self._leaf(elements)
         ahead = self._to_gpu(elements) if device.type == "cuda" else None
@@ -115,9 +126,28 @@ class TorchDataset(Passes, torch.utils.data.IterableDataset):  # type: ignore[mi
     def _place(self) -> Place:
         return self._fixed or place_here()
 
+    def state_dict(self) -> dict[str, Any]:
+        """Where the latest pass stands, or stood when it was left: plain data for `load_state_dict`."""
+        if self._elsewhere[0]:
+            raise ArgumentError(
+                f"state_dict at {user_site()}: expected num_workers=0 in the DataLoader. Its workers read "
+                f"this feed, and where they stand is not known here. Penstock has workers of its own."
+            )
+        return super().state_dict()
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        """Have the next pass go on where another one stood."""
+        super().load_state_dict(state_dict)
+        self._elsewhere[0] = False
+
     def __getstate__(self) -> dict[str, Any]:
+        self._elsewhere[0] |= is_sent_to_worker()
         # A worker that is started anew, and not forked, knows nothing of torch.distributed.
-        return {**self.__dict__, "_fixed": self._place(), "_latest": None}
+        return {**self.__dict__, "_fixed": self._place(), "_latest": None, "_elsewhere": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._elsewhere = mmap(-1, 1)
 
 
 def _moved(leaf: Any, device: Any) -> Any:

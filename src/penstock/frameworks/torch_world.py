@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import replace
+from multiprocessing.context import get_spawning_popen
 from types import FrameType
 from typing import Any
 
@@ -29,6 +30,16 @@ def with_worker(place: Place) -> Place:
     """The same place, or that of the worker of a DataLoader which this process is."""
     info = torch.utils.data.get_worker_info()
     return place if info is None else replace(place, worker=info.id, workers=info.num_workers)
+
+
+def is_worker() -> bool:
+    """Whether this process is a worker of a DataLoader."""
+    return torch.utils.data.get_worker_info() is not None
+
+
+def is_sent_to_worker() -> bool:
+    """Whether what is just being pickled goes to a process that is started for it."""
+    return get_spawning_popen() is not None
 
 
 def _rank_and_world() -> tuple[int, int]:

@@ -21,6 +21,8 @@ CHECK = "check"
 """Where a state has the hash of the rest of it."""
 PARTS = ("penstock", "epoch", "seed", "seeds", "python", "pipeline", "plan", "parts", "elements", "state")
 """What the rest is. What users put beside it is theirs."""
+FEED = {"epoch", "state"}
+"""What the state of a framework's feed has."""
 CHANGED = "it is not as it was when it was taken. Go on from one that was saved earlier, or begin anew"
 
 
@@ -53,6 +55,22 @@ def head_of(plan: Plan, seed: int | None, epoch: int) -> dict[str, Any]:
         "pipeline": described(plan.declared.op),
         "plan": shape_of(plan.root),
     }
+
+
+@dataclass
+class States:
+    """Makes the states of a run, also when it has ended."""
+
+    plan: Plan
+    seed: int | None
+    epoch: int
+    head: dict[str, Any] | None = None
+    """What they all have in common; the run of a plain pipeline has it made when it is needed."""
+
+    def packed(self, at: State, elements: int) -> dict[str, Any]:
+        """What the user gets of a state, and `iterate(state=...)` takes."""
+        self.head = self.head or head_of(self.plan, self.seed, self.epoch)
+        return sealed({**self.head, "elements": elements, "state": at})
 
 
 def sealed(state: dict[str, Any]) -> dict[str, Any]:
@@ -100,6 +118,13 @@ def unpacked(state: Any) -> Saved:
     if not isinstance(state, Mapping):
         raise ArgumentTypeError(_refused(f"expected what it.state() gave, got {_kind(state)}"))
     number = state.get("penstock")
+    if state.keys() == FEED:
+        raise ArgumentError(
+            _refused(
+                "expected what it.state() gave, got what state_dict() of a feed gave (as_torch, as_jax). "
+                "Give that to load_state_dict of the feed"
+            )
+        )
     if not isinstance(number, int):
         raise ArgumentError(_refused(f"expected what it.state() gave, got a dict with {sorted(state)[:6]}"))
     if number > FORMAT:
