@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import random
 import subprocess
 import sys
 import threading
@@ -11,10 +12,13 @@ import time
 import zlib
 from collections.abc import Callable
 from contextlib import suppress
+from random import randint as between
+from random import random as drawn
 from typing import Any
 
 import numpy as np
 import pytest
+from numpy.random import rand
 
 import penstock as ps
 from engine.probes import Heavy, Light, Partly
@@ -357,6 +361,38 @@ generator = np.random.default_rng(1)
 table = {1: 2}
 
 
+class Draws:
+    def __init__(self) -> None:
+        self.rng, self.seen, self.table = np.random.default_rng(0), list[int](), {1: 2}
+
+    def __call__(self, x: Any) -> Any:
+        return x + self.rng.normal()
+
+    def through_another(self, x: Any) -> Any:
+        return self(x) if x else self.inner(x)
+
+    def inner(self, x: Any) -> Any:
+        return x + self.rng.normal()
+
+    def keeps(self, x: Any) -> Any:
+        self.seen.append(int(x))
+        return x
+
+    def reads(self, x: Any) -> Any:
+        return x + self.table.get(1, 2) + self.pure(x)
+
+    def pure(self, x: Any) -> Any:
+        return x
+
+
+def by_default(x: Any, rng: Any = generator) -> Any:
+    return x + rng.normal()
+
+
+def by_keyword(x: Any, *, draw: Any = random.random) -> Any:
+    return x + draw()
+
+
 def sets_item(x: Any) -> Any:
     table[int(x) + 1] = 3
     return x
@@ -388,6 +424,16 @@ def sets_attribute_of_local(x: Any) -> Any:
         (sets_item_of_local, ""),
         (sets_attribute_of_local, ""),
         (lambda x: counts(x), "sets the global counted"),
+        (Draws(), "self.rng draws numbers"),
+        (Draws().through_another, "self.rng draws numbers"),
+        (Draws().keeps, "calls self.seen.append()"),
+        (Draws().reads, ""),
+        (by_default, "default draws numbers"),
+        (by_keyword, "default draws numbers"),
+        (lambda x: drawn() + x, "drawn draws numbers"),
+        (lambda x: between(1, 2), "between draws numbers"),
+        (lambda x: rand(), "rand draws numbers"),
+        (lambda x: hash(str(x)), "in another process"),
     ],
 )
 def test_what_others_would_not_see_from_another_process_is_found(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import operator
+import signal
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterator
@@ -11,6 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pytest
 
 import penstock as ps
@@ -21,11 +24,34 @@ from penstock.functions.settings import settings_of
 SOURCE = """
 import os
 import sys
+from dataclasses import dataclass
+import numpy as np
 from types import SimpleNamespace
+@dataclass
+class Record:
+    size: int
+class Config:
+    SIZE = 3
+    OPENED = None
+    @classmethod
+    def by_class(cls, x):
+        if cls.OPENED is None:
+            cls.OPENED = os.getpid()
+        return cls.OPENED == os.getpid()
+def helper(x):
+    return 0
 SIZE = 3
 OPTIONS = {"size": 3}
 ARGUMENTS = None
-LARGE = list(range(5000))
+ARRAY = None
+TABLE_OF = {}
+DTYPE = np.float32
+KIND = None
+FOLDER = None
+WRAPPED = None
+NUMBER = None
+RECORD = Record(3)
+LARGE = list(range(50_000))
 TEXT = "a" * 100_000
 TABLE = [list(range(900)) for _ in range(900)]
 RING = []
@@ -64,6 +90,35 @@ class Times:
         return self.of(x)
     def of(self, x):
         return int(x) * SIZE
+class Sized:
+    SIZE = 3
+    def __call__(self, x):
+        return int(x) * self.SIZE
+def by_array(x):
+    return int(x) * int(ARRAY[1])
+def by_table(x):
+    return int(x) * TABLE_OF[1999]
+def by_dtype(x):
+    return int(x) * (DTYPE(0).itemsize - 1)
+def by_enum(x):
+    return int(x) * KIND.value
+def by_path(x):
+    return int(x) * len(FOLDER.name)
+def by_partial(x):
+    return WRAPPED(int(x))
+def by_number(x):
+    return int(x) * NUMBER
+def by_record(x):
+    return int(x) * RECORD.size
+def by_class(x):
+    return int(x) * Config.SIZE
+def by_helper(x):
+    return helper(int(x))
+def by_import(x):
+    import users_settings
+    from users_settings import OPTIONS
+    return int(x) * (users_settings.SIZE + OPTIONS["size"]) // 2
+by_class_of_its_own = Config.by_class
 """
 
 
@@ -76,6 +131,12 @@ def changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleT
     module.SIZE = 7
     module.OPTIONS["size"] = 7
     module.ARGUMENTS = Namespace(size=7)
+    module.ARRAY, module.DTYPE = np.array([1, 7]), np.float64
+    module.TABLE_OF.update(dict.fromkeys(range(2000), 7))
+    module.KIND, module.FOLDER, module.NUMBER = signal.Signals(7), Path("/a/seventh"), np.float32(7)
+    module.WRAPPED = partial(operator.mul, 7)
+    module.RECORD.size = module.Config.SIZE = module.Sized.SIZE = 7
+    module.helper = lambda x: x * 7
     yield module
     del sys.modules["users_settings"]
 
@@ -89,6 +150,18 @@ FUNCTIONS: dict[str, Callable[[Any], Callable[[Any], int]]] = {
     "method": lambda module: module.Times().of,
     "with a dict": lambda module: module.by_option,
     "with arguments": lambda module: module.by_argument,
+    "with an array": lambda module: module.by_array,
+    "with a large dict": lambda module: module.by_table,
+    "with a class of NumPy's": lambda module: module.by_dtype,
+    "with an enum": lambda module: module.by_enum,
+    "with a path": lambda module: module.by_path,
+    "with a partial": lambda module: module.by_partial,
+    "with a number of NumPy's": lambda module: module.by_number,
+    "with a record": lambda module: module.by_record,
+    "with a class": lambda module: module.by_class,
+    "with its own class": lambda module: module.Sized(),
+    "with another function put there": lambda module: module.by_helper,
+    "that imports": lambda module: module.by_import,
 }
 
 
@@ -126,7 +199,7 @@ def test_given_data_that_is_large_then_it_is_left_to_the_import(changed: Any, na
     assert settings_of(reached([reads])) == {}
 
 
-@pytest.mark.parametrize("name", ["by_process", "by_item", "by_note", "by_module"])
+@pytest.mark.parametrize("name", ["by_process", "by_item", "by_note", "by_module", "by_class_of_its_own"])
 def test_given_what_a_function_sets_itself_then_each_process_has_its_own(changed: Any, name: str) -> None:
     function = getattr(changed, name)
     assert function(0)  # it was called in this process before

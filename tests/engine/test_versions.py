@@ -159,7 +159,7 @@ def test_functions_that_another_process_has_too_are_compared(uses: ModuleType) -
     assert not changed(versions)
     other = {**versions, ("edited_uses", "direct"): versions["edited_helper", "plus"]}
     assert changed(other) == "edited_uses"
-    assert not changed({("a_module_that_nobody_has", "edit"): (1, 2)})
+    assert not changed({("a_module_that_nobody_has", "edit"): b""})
 
 
 def test_a_function_is_the_same_wherever_it_stands_and_another_where_it_does_something_else(
@@ -175,6 +175,40 @@ def test_a_function_is_the_same_wherever_it_stands_and_another_where_it_does_som
     edit("edited_uses", "def direct(x):", "def direct(x, y=1):", tmp_path)
     importlib.reload(uses)
     assert version() != was
+
+
+OTHERWISE = {
+    "default in a list": ("table=(1, [2, {3: 4}])", "table=(1, [2, {3: 5}])"),
+    "class as a default": ("dtype=float", "dtype=complex"),
+    "what a decorator closes over": ("@scaled(2)", "@scaled(9)"),
+}
+
+
+@pytest.mark.parametrize(("before", "after"), OTHERWISE.values(), ids=OTHERWISE)
+def test_a_function_is_another_one_where_what_it_is_made_with_is(
+    before: str, after: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "edited_made.py").write_text(
+        "import functools\n"
+        "def scaled(factor):\n"
+        "    def wrap(function):\n"
+        "        @functools.wraps(function)\n"
+        "        def inner(x):\n"
+        "            return function(x) * factor\n"
+        "        return inner\n"
+        "    return wrap\n"
+        "@scaled(2)\n"
+        "def made(x, table=(1, [2, {3: 4}]), dtype=float):\n"
+        "    return x\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    module: Any = importlib.import_module("edited_made")
+    was = versions_of([module.made])
+    assert was == versions_of([module.made])
+    edit("edited_made", before, after, tmp_path)
+    importlib.reload(module)
+    assert versions_of([module.made]) != was
+    del sys.modules["edited_made"]
 
 
 def test_given_an_interpreter_without_assertions_then_workers_have_none_either(tmp_path: Path) -> None:

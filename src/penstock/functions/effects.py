@@ -27,6 +27,10 @@ _CHANGES = frozenset(
     """.split()  # noqa: SIM905
 )
 """Attributes by which a container, an event or a file is changed."""
+_ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD")
+_TORCHS = frozenset({"bernoulli", "multinomial", "normal", "rand", "randint", "randn", "randperm"})
+"""What of torch draws from its generator."""
+_NOTHING = object()
 _DEPTH = 4
 _NUMPYS = "numpy.random"
 """NumPy loads it when it is first used, which takes longer than the rest of this module."""
@@ -55,18 +59,20 @@ class _Look:
             parts = (function.func, *function.args, *function.keywords.values())
             return next(filter(None, (self._value(part, "an argument", depth) for part in parts)), "")
         if isinstance(function, types.MethodType):
-            return self._code(function.__func__, depth, bound=True) or self._state(function.__self__)
+            return self._code(function.__func__, depth, function.__self__) or self._state(function.__self__)
         if isinstance(function, types.FunctionType):
             return self._code(function, depth)
-        call = type(function).__call__
-        return self._code(call, depth, bound=True)
+        return self._code(type(function).__call__, depth, function)
 
-    def _code(self, function: Any, depth: int, *, bound: bool = False) -> str:
-        """Of a function's own code; with `bound`, its first argument is an object that stays."""
+    def _code(self, function: Any, depth: int, stays: Any = _NOTHING) -> str:
+        """Of a function's own code; its first argument is an object that stays, if there is one."""
         if not isinstance(function, types.FunctionType) or _of_library(function):
             return ""
+        for value in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
+            if why := self._value(value, "a default", depth):
+                return why
         cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
-        own = function.__code__.co_varnames[:1] if bound else ()
+        own = () if stays is _NOTHING else function.__code__.co_varnames[:1]
         for code in _codes(function.__code__):
             instructions = [one for one in dis.get_instructions(code) if one.opname != "CACHE"]
             for i, one in enumerate(instructions):
@@ -76,18 +82,35 @@ class _Look:
                     why = self._used(value, one.argval, instructions[i + 1], depth)
                 elif not why and one.opname == "LOAD_DEREF" and one.argval in cells:
                     why = self._used(_content(cells[one.argval]), one.argval, instructions[i + 1], depth)
+                elif not why and one.opname.startswith("LOAD_FAST") and _last(one) in own:
+                    why = self._of_own(stays, *instructions[i : i + 3], depth=depth)
                 if why:
                     return why
         return ""
 
+    def _of_own(self, stays: Any, loads: dis.Instruction, *after: dis.Instruction, depth: int) -> str:
+        """What comes of an attribute of an object that stays, given the instructions after its name."""
+        if len(after) < 2 or after[0].opname not in _ATTRIBUTES:
+            return ""
+        name = after[0].argval
+        value = _attribute(stays, name)
+        if isinstance(value, types.FunctionType):  # a method
+            if id(value) in self._seen or depth < 1:
+                return ""
+            self._seen.add(id(value))
+            return self._code(value, depth - 1, stays)
+        return self._used(value, f"{_last(loads)}.{name}", after[1], depth)
+
     def _used(self, value: Any, name: str, after: dis.Instruction, depth: int) -> str:
         """What comes of a value from outside, given the instruction after the one that loads it."""
-        attribute = after.argval if after.opname in ("LOAD_ATTR", "LOAD_METHOD") else ""
+        attribute = after.argval if after.opname in _ATTRIBUTES else ""
         if attribute in _CHANGES and not isinstance(value, types.ModuleType):
             return f"it calls {name}.{attribute}()"
         if value is np and attribute == "random":
             return "it draws from np.random, whose state is one for all calls"
         if value is random or (value is not None and value is sys.modules.get(_NUMPYS)):
+            return f"it draws from {name}, whose state is one for all calls"
+        if attribute in _TORCHS and value is not None and value is sys.modules.get("torch"):
             return f"it draws from {name}, whose state is one for all calls"
         return self._value(value, name, depth)
 
@@ -104,6 +127,10 @@ class _Look:
             return "shows something"
         if isinstance(value, logging.Logger):
             return "is a log"
+        if value is hash:
+            return "gives other numbers for the same text in another process"
+        if isinstance(value, types.BuiltinMethodType | types.MethodType):
+            value = value.__self__  # such as `random.random`
         if isinstance(value, random.Random) or (_NUMPYS in sys.modules and _is_numpys(value)):
             return "draws numbers that depend on those before"
         return ""
@@ -111,6 +138,19 @@ class _Look:
 
 def _is_numpys(value: Any) -> bool:
     return isinstance(value, np.random.Generator | np.random.RandomState)
+
+
+def _attribute(thing: Any, name: str) -> Any:
+    """What an attribute is, without calling anything of the user's to find out."""
+    around = getattr(thing, "__dict__", {})
+    if name in around:
+        return around[name]
+    return next((vars(kind)[name] for kind in type(thing).__mro__ if name in vars(kind)), None)
+
+
+def _last(loads: dis.Instruction) -> Any:
+    """The name that an instruction loads: of two in one, since 3.13, the last."""
+    return loads.argval[-1] if isinstance(loads.argval, tuple) else loads.argval
 
 
 def _written(instructions: list[dis.Instruction], i: int, cells: dict[str, Any], own: tuple[str, ...]) -> str:
@@ -134,8 +174,7 @@ def _stays(loads: dis.Instruction, cells: dict[str, Any], own: tuple[str, ...]) 
     if loads.opname == "LOAD_DEREF":
         return loads.argval in cells
     # A SWAP comes before what is written in `a.b += c`, of which it is not easily told what `a` is.
-    last = loads.argval[-1] if isinstance(loads.argval, tuple) else loads.argval  # of two in one, since 3.13
-    return loads.opname in ("LOAD_GLOBAL", "SWAP") or last in own
+    return loads.opname in ("LOAD_GLOBAL", "SWAP") or _last(loads) in own
 
 
 def _before_index(instructions: list[dis.Instruction], i: int) -> dis.Instruction | None:

@@ -61,10 +61,11 @@ def _is_users(value: Any) -> bool:
     """Whether it is a function, a class or an object of a class of the user's; or wraps something."""
     if isinstance(value, FunctionType):
         return not of_library(value.__globals__)
-    return bool(wrapped_in(value)) or _is_users_class(value if isinstance(value, type) else type(value))
+    return bool(wrapped_in(value)) or is_users_class(value if isinstance(value, type) else type(value))
 
 
-def _is_users_class(kind: type) -> bool:
+def is_users_class(kind: type) -> bool:
+    """Whether a class is of the user's, and not of a library."""
     name = str(kind.__module__)
     around = vars(sys.modules[name]) if name in sys.modules else {}
     return name == "__main__" or ("__file__" in around and not of_library(around))
@@ -73,7 +74,7 @@ def _is_users_class(kind: type) -> bool:
 def _methods(kind: type) -> list[FunctionType]:
     """The functions of a class of the user's, and of those that it is made of."""
     found: list[FunctionType] = []
-    for base in filter(_is_users_class, kind.__mro__):
+    for base in filter(is_users_class, kind.__mro__):
         for value in vars(base).values():
             functions = [value] if isinstance(value, FunctionType) else wrapped_in(value)
             found += [one for one in functions if isinstance(one, FunctionType)]
@@ -92,6 +93,9 @@ def read_by(function: FunctionType) -> Iterator[Read]:
                 module = value if isinstance(value, ModuleType) else None
                 if module is None:
                     yield str(around.get("__name__")), name, value
+            elif step.opname == "IMPORT_NAME" and name in sys.modules:
+                yield from _imported(sys.modules[name], code)
+                module = None
             elif step.opname == "LOAD_DEREF":
                 module = enclosed[name] if isinstance(enclosed.get(name), ModuleType) else None
             elif step.opname in _READS and module is not None and name in vars(module):
@@ -101,6 +105,14 @@ def read_by(function: FunctionType) -> Iterator[Read]:
                 module = value if isinstance(value, ModuleType) else None
             else:
                 module = None
+
+
+def _imported(module: ModuleType, code: CodeType) -> Iterator[Read]:
+    """What code may read of a user's module that it imports itself."""
+    around = {} if of_library(vars(module)) else vars(module)
+    for name in code.co_names:
+        if name in around and not isinstance(around[name], ModuleType):
+            yield module.__name__, name, around[name]
 
 
 def enclosed_by(function: FunctionType) -> dict[str, Any]:
@@ -124,6 +136,17 @@ def codes(code: CodeType) -> Iterator[CodeType]:
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             yield from codes(constant)
+
+
+def named(module: str, name: str) -> Any:
+    """What has that name in a module or in a class there; None if nothing has."""
+    one: Any = sys.modules.get(module)
+    for part in name.split("."):
+        if not isinstance(one, type | ModuleType):
+            return None
+        private = isinstance(one, type) and part.startswith("__") and not part.endswith("__")
+        one = vars(one).get(f"_{one.__name__.lstrip('_')}{part}" if private else part)
+    return one
 
 
 def has_file(module: str) -> bool:

@@ -12,11 +12,15 @@ from functools import cached_property
 from importlib.machinery import SourceFileLoader, SourcelessFileLoader
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
-from zlib import crc32
 
-from penstock.functions.reached import has_file, of_library, reached, wrapped_in
+try:
+    from _blake2 import blake2b  # `hashlib` takes ten times as long to load
+except ImportError:
+    from hashlib import blake2b
 
-Versions = dict[tuple[str, str], tuple[int, int]]
+from penstock.functions.reached import enclosed_by, has_file, named, of_library, reached, wrapped_in
+
+Versions = dict[tuple[str, str], bytes]
 """By the modules and names of functions: what is another for a function that does something else."""
 _LOADERS = (SourceFileLoader, SourcelessFileLoader)
 """What another process loads a module with; others may make other code of it (pytest, of assertions)."""
@@ -49,14 +53,14 @@ def compared(functions: Iterable[FunctionType], by_value: Container[str]) -> Ver
     What goes by name (a function in `lru_cache`, say) finds in its module what the file has by now.
     """
     found = versions_of(functions)
-    named = [_named(*key) for key in found if key[0] in by_value and not _goes_by_value(*key)]
+    named = [named(*key) for key in found if key[0] in by_value and not _goes_by_value(*key)]
     others = {key: version for key, version in found.items() if key[0] not in by_value}
     return {**others, **versions_of(function for function, _ in reached(named))}
 
 
 def _goes_by_value(module: str, name: str) -> bool:
     kinds = (FunctionType, property, staticmethod, classmethod, cached_property)
-    return isinstance(_named(module, name), kinds)
+    return isinstance(named(module, name), kinds)
 
 
 def _is_loaded_alike(module: str) -> bool:
@@ -65,7 +69,7 @@ def _is_loaded_alike(module: str) -> bool:
 
 def _called(module: str, name: str) -> list[FunctionType]:
     """The function of that name, and those that it is wrapped around."""
-    left: list[Any] = [_named(module, name)]
+    left: list[Any] = [named(module, name)]
     found: list[Any] = []
     while left:
         one = left.pop()
@@ -75,23 +79,12 @@ def _called(module: str, name: str) -> list[FunctionType]:
     return [one for one in found if isinstance(one, FunctionType)]
 
 
-def _named(module: str, name: str) -> Any:
-    one: Any = sys.modules.get(module)
-    for part in name.split("."):
-        if not isinstance(one, type | ModuleType):
-            return None
-        private = isinstance(one, type) and part.startswith("__") and not part.endswith("__")
-        one = vars(one).get(f"_{one.__name__.lstrip('_')}{part}" if private else part)
-    return one
-
-
-def _version(functions: list[FunctionType]) -> tuple[int, int]:
+def _version(functions: list[FunctionType]) -> bytes:
     parts = [
-        (_code(one.__code__), _constant((one.__defaults__, *(one.__kwdefaults__ or {}).items())))
+        (_code(one.__code__), _constant((one.__defaults__, one.__kwdefaults__, enclosed_by(one))))
         for one in functions
     ]
-    said = repr(parts).encode(errors="surrogatepass")
-    return len(said), crc32(said)  # an edit is no attack
+    return blake2b(repr(parts).encode(errors="surrogatepass"), digest_size=16).digest()
 
 
 def _code(code: CodeType) -> tuple[Any, ...]:
@@ -103,8 +96,14 @@ def _code(code: CodeType) -> tuple[Any, ...]:
 def _constant(value: Any) -> Any:
     if isinstance(value, CodeType):
         return _code(value)
-    if type(value) is tuple:
-        return tuple(map(_constant, value))
-    if type(value) is frozenset:
+    if type(value) in (tuple, list):
+        return type(value).__name__, [_constant(one) for one in value]
+    if type(value) in (set, frozenset):
         return sorted(repr(_constant(one)) for one in value)
+    if type(value) is dict:
+        return [(_constant(key), _constant(one)) for key, one in value.items()]
+    if type(value) is slice:
+        return "slice", value.start, value.stop, value.step
+    if isinstance(value, type | FunctionType | ModuleType):
+        return value.__name__, getattr(value, "__module__", "")
     return value if type(value) in _PLAIN else type(value).__qualname__

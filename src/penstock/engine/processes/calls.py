@@ -22,7 +22,7 @@ from penstock.engine.processes.serving import SPARES, serving
 from penstock.engine.processes.slab import NO_ROW, STEP, Laid, Laying, Slab, copied, lying, slab_bytes
 from penstock.engine.processes.starting import TRIES, Functions
 from penstock.engine.processes.travel import dumps, dumps_with
-from penstock.engine.processes.wire import Found, Hangup, How
+from penstock.engine.processes.wire import Found, Hangup, How, Unreadable
 from penstock.engine.stage import StageContext
 from penstock.errors import BudgetError, PenstockError, WorkerError
 from penstock.functions.plain_rows import Outcome
@@ -109,7 +109,7 @@ class Workers:
 
     def apply(self, block: Block, numbers: NDArray[np.int64], room: int, place: int) -> Outcome:
         """As `RowFunction.apply`."""
-        part, tries = block, 0
+        part, tries, servers = block, 0, 0
         row_by_row = bool(self._function.why) or self._blocks_lost >= TRIES
         while True:
             deaths = self._deaths.get(int(numbers[0]), [])
@@ -127,6 +127,10 @@ class Workers:
                     continue
                 row = min(max(lost.row, 0), part.rows - 1)
                 number = int(numbers[row])
+                if not lost.by_itself and servers < TRIES:
+                    servers += 1
+                    self._say(lost, None, numbers[: part.rows])
+                    continue
                 tries += 1
                 self._say(lost, number, numbers[: part.rows])
                 deaths = self._deaths.setdefault(number, [])
@@ -143,9 +147,10 @@ class Workers:
             return outcome
 
     def _call(self, block: Block, numbers: NDArray[np.int64], how: How) -> Outcome:
-        """One try with one worker."""
+        """One try with one worker; another one where it cannot load what elements are of."""
+        known = frozenset(self._functions.by_value)
         try:
-            laying = Laying(block, partial(dumps, by_value=self._functions.by_value))
+            laying = Laying(block, partial(dumps, by_value=known))
         except Exception as error:
             return self._here(block, numbers, how, f"elements cannot be pickled: {error}")
         link = self._take()
@@ -160,13 +165,17 @@ class Workers:
                 self._drop(link)
         if isinstance(answer, str):
             return self._here(block, numbers, how, answer)
+        if isinstance(answer, Unreadable):
+            if self._functions.goes_by_value(answer.module, known):
+                return self._call(block, numbers, how)
+            return self._here(block, numbers, how, f"elements cannot be loaded there: {answer.said}")
         outcome, found = answer
         self._learn(block, found)
         return outcome
 
     def _ask(
         self, link: Link, laying: Laying, numbers: NDArray[np.int64], how: How
-    ) -> tuple[Outcome, Found] | str:
+    ) -> tuple[Outcome, Found] | Unreadable | str:
         """What a worker makes of some rows; or why they are to be done here."""
         laid = laying.laid
         if not self._fit(link, "given", slab_bytes(laid.nbytes + numbers.nbytes)):
@@ -191,6 +200,8 @@ class Workers:
                 return "no room for the slabs of worker processes"
             link.send(("grown", link.made.size))
             answer = link.receive(timeout)
+        if answer[0] == "unreadable":
+            return Unreadable(*answer[1:])
         if answer[0] == "unsendable":
             return f"results cannot be pickled: {answer[1]}"
         return self._received(link, *answer[1:])

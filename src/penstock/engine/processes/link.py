@@ -130,7 +130,8 @@ class Link:
         compared = not self._killed and self._kills is not None
         status = self._wait_for_end()
         by_limit = compared and kills.now() > (self._kills or 0)
-        return WorkerLost(how_it_ended(status, memory=self.memory, by_limit=by_limit, stuck=stuck), self.row)
+        how = how_it_ended(status, memory=self.memory, by_limit=by_limit, stuck=stuck)
+        return WorkerLost(how, self.row, by_itself=status is not None or stuck is not None)
 
     def _wait_for_end(self) -> int | None:
         """Its status as `os.waitpid` gives it; None if the server is gone and nobody knows."""

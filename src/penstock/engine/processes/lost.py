@@ -18,9 +18,11 @@ RECENT = 0.1
 class WorkerLost(Exception):  # noqa: N818
     """A worker died, or was ended because it was stuck, while it was at a row."""
 
-    def __init__(self, how: str, row: int) -> None:
+    def __init__(self, how: str, row: int, *, by_itself: bool = True) -> None:
         super().__init__(how)
         self.row = row
+        self.by_itself = by_itself
+        """Whether it may be the row's fault, and the server was not lost with all its workers."""
 
 
 def how_it_ended(status: int | None, *, memory: int, by_limit: bool, stuck: float | None) -> str:

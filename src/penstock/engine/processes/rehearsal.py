@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import pickle
 import socket
-import sys
 from collections.abc import Iterator
 from contextlib import closing
 from typing import Any, NamedTuple
@@ -20,7 +19,7 @@ from penstock.blocks.block import Block
 from penstock.blocks.columns import DenseColumn
 from penstock.blocks.structure import LEAF
 from penstock.engine.processes.slab import STEP, Laying, Slab
-from penstock.engine.processes.travel import Parcel
+from penstock.engine.processes.travel import Parcel, surroundings
 from penstock.engine.processes.wire import How, readable, send
 from penstock.engine.processes.worker import Worker
 from penstock.functions.function import UserFunction
@@ -56,14 +55,7 @@ def _messages(given: Slab, made: Slab) -> Iterator[tuple[tuple[Any, ...], int]]:
     functions = os.memfd_create("penstock-rehearsal", os.MFD_CLOEXEC)
     try:
         os.write(functions, pickled)
-        around = {
-            "path": list(sys.path),
-            "argv": list(sys.argv),
-            "environ": dict(os.environ),
-            "folder": ".",
-            "errors": np.geterr(),
-        }
-        yield ("start", Parcel(len(pickled), (), len(pickled)), around, False, False), functions
+        yield ("start", Parcel(len(pickled), (), len(pickled)), surroundings(), False, False), functions
     finally:
         os.close(functions)
     yield ("given", given.size), given.descriptor

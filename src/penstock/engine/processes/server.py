@@ -7,19 +7,24 @@ It ends when the process that started it closes the socket or dies, and takes al
 
 from __future__ import annotations
 
+import _thread
 import contextlib
 import ctypes
+import errno
 import gc
 import importlib
 import os
 import select
 import signal
 import socket
+import sys
 from collections.abc import Sequence
+from typing import Any
 
 from penstock.engine.processes import worker
 from penstock.engine.processes.rehearsal import rehearse
-from penstock.engine.processes.wire import STATUS, Hangup, receive, send, waits_for_ever
+from penstock.engine.processes.travel import surround
+from penstock.engine.processes.wire import STATUS, THREADED, Hangup, receive, send, waits_for_ever
 
 _SET_PDEATHSIG = 1
 
@@ -64,22 +69,20 @@ class Server:
     def _answer(self) -> None:
         (number, request, *names), descriptors = receive(self._control)
         if request == "load":
-            if names:
-                self._end_spares()  # they would each import it by themselves
-            for name in names:
-                with contextlib.suppress(Exception):  # the worker that needs it says what is wrong
-                    module = importlib.import_module(name)
-                    getattr(module, "__all__", None)  # Penstock itself is loaded when it is looked at
-            gc.collect()
-            gc.freeze()  # what is there now stays there: workers share its pages
-            send(self._control, (number,))
+            self._load(number, *names)
             return
         if request == "spares":
             (self._wanted,) = names
             return
         self._wanted = 0  # whoever works is not to be disturbed
-        while len(self._spares) < len(descriptors):
-            self._spares.append(self._fork(descriptors))
+        try:
+            while len(self._spares) < len(descriptors):
+                self._spares.append(self._fork(descriptors))
+        except OSError as error:  # no process more may be started, say
+            for status in descriptors:
+                os.close(status)
+            send(self._control, (number, -(error.errno or errno.EAGAIN)))
+            return
         given = [self._spares.pop() for _ in descriptors]
         for (pid, ended, _), status in zip(given, descriptors, strict=True):
             self._workers[ended] = (pid, status)
@@ -89,9 +92,27 @@ class Server:
         for _, _, link in given:
             link.close()
 
+    def _load(self, number: int, around: dict[str, Any], *names: str) -> None:
+        """Import modules, as the user's process would now; tells which of them started threads."""
+        if names:
+            self._end_spares()  # they would each import it by themselves
+            surround(around)
+        threaded = []
+        for name in names:
+            before = _thread._count(), len(THREADED & sys.modules.keys())
+            with contextlib.suppress(BaseException):  # the worker that needs it says what is wrong
+                module = importlib.import_module(name)
+                getattr(module, "__all__", None)  # Penstock itself is loaded when it is looked at
+            if (_thread._count(), len(THREADED & sys.modules.keys())) > before:
+                threaded.append(name)
+        gc.collect()
+        gc.freeze()  # what is there now stays there: workers share its pages
+        send(self._control, (number, *threaded))
+
     def _fork(self, statuses: Sequence[int] = ()) -> tuple[int, int, socket.socket]:
         """A worker; in advance, if there are no `statuses` of those that are waited for."""
         ours, theirs = map(waits_for_ever, socket.socketpair())
+        pid = -1
         gc.disable()
         try:
             pid = os.fork()
@@ -102,6 +123,8 @@ class Server:
         finally:
             gc.enable()
             theirs.close()
+            if pid < 0:
+                ours.close()
         return pid, os.pidfd_open(pid), ours
 
     def _become_worker(self, ours: socket.socket, theirs: socket.socket, *, waited_for: bool) -> None:
@@ -155,6 +178,7 @@ class Server:
         for pid, _ in self._workers.values():
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(pid, 0)
+        self._control.close()
 
 
 def main(control: int, parent: int) -> None:

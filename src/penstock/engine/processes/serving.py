@@ -16,6 +16,7 @@ from time import monotonic
 from typing import Any
 
 from penstock.engine.processes.lingering import Lingering
+from penstock.engine.processes.travel import surroundings
 from penstock.engine.processes.wire import Hangup, readable, receive, send, waits_for_ever
 from penstock.errors import PenstockError
 
@@ -56,6 +57,9 @@ main({control}, {parent})
 somebody asks for it."""
 
 Stop = Callable[[], bool]
+apart: set[str] = set()
+"""Modules that start threads when they are imported: each worker imports them itself, as a process with
+threads is not to be forked."""
 
 
 class Forked:
@@ -84,7 +88,9 @@ class Server:
         """The number of the request that told it of the last of them."""
         spins = SPIN not in os.environ  # then functions are not to find it there either
         control = theirs.fileno()
-        code = _START.format(path=sys.path, spins=spins, spin=SPIN, control=control, parent=os.getpid())
+        code = _START.format(
+            path=surroundings()["path"], spins=spins, spin=SPIN, control=control, parent=os.getpid()
+        )
         try:
             self._process = subprocess.Popen(
                 [sys.executable, *_flags(), "-c", code],
@@ -101,14 +107,18 @@ class Server:
 
     def has(self, modules: Iterable[str]) -> bool:
         """Whether it is there, with these modules."""
-        return self._answered >= self._load and self.alive and self._modules.issuperset(modules)
+        return self._answered >= self._load and self.alive and self._modules.issuperset(set(modules) - apart)
 
     def load(self, modules: Iterable[str], stop: Stop) -> None:
         """Have these modules imported, so that workers find them there."""
-        new = [name for name in modules if name not in self._modules]
+        new = [name for name in modules if name not in self._modules and name not in apart]
         if new or not self._requests:  # the first answer also tells that it is there
             self._modules.update(new)
-            self._ask(("load", *new), (), stop)
+            threaded, _ = self._ask(("load", surroundings(), *new), (), stop)
+            if threaded:
+                apart.update(threaded)
+                self.end()
+                raise Hangup(f"importing {threaded[0]} started threads there")
 
     def fork(self, stop: Stop, count: int = 1) -> list[Forked]:
         """So many new workers, at once: each question costs a way there and back."""
@@ -123,7 +133,8 @@ class Server:
             if len(received) < 2 * count:  # the others found no place here
                 for descriptor in received:
                     os.close(descriptor)
-                raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+                why = -pids[0] if pids[0] < 0 else errno.EMFILE
+                raise OSError(why, os.strerror(why))
         except BaseException:
             for read in reads:
                 os.close(read)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Container
 
 from penstock.engine.processes.link import Link
 from penstock.engine.processes.lost import WorkerLost, resident
 from penstock.engine.processes.serving import Server, Stop, serving
 from penstock.engine.processes.travel import Packing, surroundings
-from penstock.engine.processes.wire import Hangup
+from penstock.engine.processes.wire import THREADED, Hangup
 from penstock.errors import PenstockError
 from penstock.functions.row_function import RowFunction
 from penstock.kernels import loading
@@ -20,8 +20,6 @@ TRIES = 3
 """So many times a worker is started before its start counts as failed."""
 _MODULES = 20
 """At most so many modules are found, one after another, to go by value."""
-_THREADED = frozenset({"jax", "jaxlib", "ray", "tensorflow"})
-"""Packages that start threads when they are imported: each worker imports them itself, as forks must not."""
 LOADED = ("penstock.blocks", "penstock.functions", "penstock.image", "penstock.io", "penstock.kernels")
 """What calls over whole blocks need of Penstock, and what it stands on."""
 
@@ -75,7 +73,7 @@ class Functions:
         self._descriptor = packing.write()
         self._parcel = packing.parcel
         self._importable = packing.importable
-        self._modules = [name for name in packing.modules() if name.split(".")[0] not in _THREADED]
+        self._modules = [name for name in packing.modules() if name.split(".")[0] not in THREADED]
         if self._over_block:  # what has been loaded for the first blocks
             self._modules += [name for name in sys.modules if name.startswith(LOADED)]
 
@@ -140,6 +138,14 @@ class Functions:
         except BaseException:
             self._dead(link)
             raise
+
+    def goes_by_value(self, module: str | None, known: Container[str]) -> bool:
+        """Have what a module defines go by value, as workers cannot import it; `known` are those that do."""
+        if module is None or module in known or module not in sys.modules:
+            return False
+        with self._lock:
+            self.by_value.add(module)
+        return True
 
     def _by_value_too(self, known: frozenset[str], module: str | None, said: str) -> None:
         """Have what that module defines go by value: workers cannot import it. `known` are those that do."""

@@ -11,13 +11,16 @@ import io
 import mmap
 import os
 import pickle
+import random
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
-from types import CodeType, ModuleType
+from operator import attrgetter
+from types import BuiltinMethodType, CodeType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -81,9 +84,20 @@ def _seeing(cloudpickle: Any) -> type[Any]:
 
         def reducer_override(self, thing: Any) -> Any:
             self.sees(thing)
+            if isinstance(thing, BuiltinMethodType | MethodType) and (drawn := _drawn(thing)):
+                return getattr, drawn
             return super().reducer_override(thing)
 
     return Seeing
+
+
+def _drawn(method: Any) -> tuple[ModuleType, str] | None:
+    """Where a function such as `random.random` is found: in a pickle of it there would be its generator."""
+    numpys = sys.modules.get("numpy.random")
+    for module, generator in ((random, "_inst"), (numpys, "mtrand._rand")):
+        if module is not None and method.__self__ is attrgetter(generator)(module):
+            return module, method.__name__
+    return None
 
 
 def _cloudpickle() -> Any:
@@ -245,13 +259,37 @@ def _loaded(pickled: bytes | None, said: str) -> BaseException:
 
 def surroundings() -> dict[str, Any]:
     """What a function finds around it here, and is to find in a worker."""
+    folder = ""
+    with suppress(OSError):  # it has been deleted
+        folder = os.getcwd()  # noqa: PTH109  (workers start without pathlib)
     return {
-        "path": list(sys.path),
+        "path": [
+            folder for folder in sys.path if isinstance(folder, str)
+        ],  # others are passed over here, too
         "argv": list(sys.argv),
         "environ": dict(os.environ),
-        "folder": os.getcwd(),  # noqa: PTH109  (workers start without pathlib)
+        "folder": folder,
         "errors": np.geterr(),
+        "recursion": sys.getrecursionlimit(),
+        "warnings": [one for one in warnings.filters if one[2].__module__ == "builtins"],
     }
+
+
+def surround(around: dict[str, Any]) -> None:
+    """Have it so in this process. What is there already is left alone: forked processes share its pages."""
+    sys.path[:], sys.argv[:] = around["path"], around["argv"]
+    for name in os.environ.keys() - around["environ"].keys():
+        del os.environ[name]
+    for name, value in around["environ"].items():
+        if os.environ.get(name) != value:
+            os.environ[name] = value
+    with suppress(OSError):
+        os.chdir(around["folder"])
+    if sys.getrecursionlimit() != around["recursion"]:
+        sys.setrecursionlimit(around["recursion"])
+    if warnings.filters != around["warnings"]:
+        warnings.filters[:] = around["warnings"]  # type: ignore[index]
+        warnings._filters_mutated()  # type: ignore[attr-defined]
 
 
 def _aligned(size: int) -> int:

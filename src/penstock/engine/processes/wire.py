@@ -13,6 +13,8 @@ _HEAD = struct.Struct("=IB")
 """Before each message: its length, and how many descriptors come with it."""
 STATUS = struct.Struct("=i")
 """How the end of a worker is told: its status, as `os.waitpid` gives it."""
+THREADED = frozenset({"jax", "jaxlib", "ray", "tensorflow"})
+"""Packages that start threads of their own when they are imported."""
 _ONE_GO = 64 << 10
 
 
@@ -34,6 +36,14 @@ class Found(NamedTuple):
     row_bytes: int = 0
     why: str = ""
     """Why they are to be called row by row after all; empty if they are not."""
+
+
+class Unreadable(NamedTuple):
+    """That a worker cannot load an element."""
+
+    module: str | None
+    """What it cannot import, if that is known."""
+    said: str
 
 
 class Hangup(ConnectionError):  # noqa: N818

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from penstock.blocks.block import Block
 from penstock.blocks.structure import LEAF
 from penstock.engine.processes.slab import NO_ROW, Laid, Laying, Slab, copied, lying, slab_bytes
-from penstock.engine.processes.travel import Parcel, as_sent, dumps, dumps_with, opened
+from penstock.engine.processes.travel import Parcel, as_sent, dumps, dumps_with, opened, surround
 from penstock.engine.processes.wire import Found, Hangup, How, receive, send
 from penstock.functions import function
 from penstock.functions.plain_rows import Outcome, PlainRows
@@ -72,25 +72,27 @@ class Worker:
         """Whether nothing has been made in the slab for results, in this call."""
         self._copies = False
         """Whether the functions keep what they are given: then they get copies."""
+        self._seeded = False
+        """Whether torch, if it is there, draws other numbers here than in other workers."""
         self._told = False
         """Whether it was told what the first result of the stream looks like."""
 
     def answer(self) -> None:
         """Do what is asked for next."""
-        request, descriptors = receive(self._link)
+        try:
+            request, descriptors = receive(self._link)
+        except Hangup:
+            raise
+        except Exception as error:  # elements are of classes that cannot be found here
+            self._say_unreadable(error)
+            return
         getattr(self, request[0])(*request[1:], descriptors)
 
     def start(
         self, parcel: Parcel, around: dict[str, Any], over_block: bool, kernels: bool, descriptors: list[int]
     ) -> None:
         """Load the functions, in the surroundings of the process that they come from, and its kernels."""
-        sys.path[:], sys.argv[:] = around["path"], around["argv"]
-        for name in os.environ.keys() - around["environ"].keys():
-            del os.environ[name]
-        for name, value in around["environ"].items():
-            if os.environ.get(name) != value:  # it writes to far more pages, and most are as they were
-                os.environ[name] = value
-        os.chdir(around["folder"])
+        surround(around)
         self._errors = around["errors"]
         try:
             functions = opened(parcel, descriptors[0])
@@ -107,13 +109,21 @@ class Worker:
             else:
                 self._rows = PlainRows(functions)
         except BaseException as error:
-            name = error.name if isinstance(error, ImportError) else None
-            module = name or _named(error)
-            send(self._link, ("refused", module, f"{type(error).__name__}: {error}"))
+            send(self._link, ("refused", _module_of(error), f"{type(error).__name__}: {error}"))
         else:
             send(self._link, ("ready",))
         finally:
             os.close(descriptors[0])
+
+    def _say_unreadable(self, error: Exception) -> None:
+        send(self._link, ("unreadable", _module_of(error), f"{type(error).__name__}: {error}"))
+
+    def _seed(self) -> None:
+        """Forked workers, and those that load torch by themselves, would all draw the same numbers of it."""
+        torch: Any = None if self._seeded else sys.modules.get("torch")
+        if hasattr(torch, "manual_seed"):  # else somebody is loading it
+            self._seeded = True
+            torch.manual_seed(int.from_bytes(os.urandom(8), "little"))
 
     def given(self, size: int, descriptors: list[int]) -> None:
         """Read rows from this slab from now on."""
@@ -150,12 +160,17 @@ class Worker:
         over_block = None if how.row_by_row else self._over_block
         mark[0] = 0 if over_block is None else NO_ROW
         self._slab_is_free = True
+        self._seed()
         began = perf_counter()
         raised = None
-        kept = None
         outcome: Outcome | None = None
         try:
             block, kept = self._block(laid)
+        except Exception as error:
+            mark.release()
+            self._say_unreadable(error)
+            return
+        try:
             numbers = block.numbers
             assert numbers is not None
             block.numbers = None
@@ -187,9 +202,10 @@ class Worker:
             laying.write(self._made)
         made = None if laying is None else laying.laid
         del laying
-        if kept is not None and kept() is not None:
+        if kept() is not None:
             self._copies = True
-        sys.stdout.flush()
+        if sys.stdout is not None:  # a program may have none
+            sys.stdout.flush()
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
         structure = None if made is None else made.packed.structure
         found = Found() if over_block is None else Found(over_block.row_bytes, over_block.why)
@@ -237,8 +253,10 @@ class Worker:
         return True
 
 
-def _named(error: BaseException) -> str | None:
-    """The module that something was not found in."""
+def _module_of(error: BaseException) -> str | None:
+    """The module that was not found, or in which something was not."""
+    if isinstance(error, ImportError) and error.name:
+        return error.name
     found = getattr(getattr(error, "obj", None), "__name__", None)
     return found if isinstance(error, AttributeError) and isinstance(found, str) else None
 
