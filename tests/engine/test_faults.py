@@ -64,7 +64,7 @@ def test_when_a_worker_is_killed_then_its_block_is_redone(tmp_path: Path, number
 
     got, report = outcomes(in_workers(100, dies, block_rows=8))
     assert got == list(range(0, 200, 2))
-    assert "1 lost of its workers" in report
+    assert "1 of its workers lost and replaced" in report
     assert re.search(r"(at|element) 33\b", report), report
     assert number.name in report and "when last seen" in report
 
@@ -94,7 +94,7 @@ def test_when_workers_die_of_one_element_then_that_is_an_error_and_the_others_ar
         assert "status 7" in str(error) and "test_faults.py" in str(error)
         got[bad] = bad
     assert got == list(range(40))
-    assert "9 lost of its workers" in report
+    assert "9 of its workers lost and replaced" in report
 
 
 def test_given_ignore_errors_then_such_elements_are_left_out() -> None:
@@ -363,7 +363,7 @@ def test_given_kills_stalls_and_exceptions_then_every_element_comes_once_in_orde
                     break
         report = str(it.report())
     assert got == list(range(count))
-    assert "lost of its workers" in report
+    assert "of its workers lost and replaced" in report
     assert all((tmp_path / str(number)).exists() for number, kind in kinds.items() if kind != "e")
     it._run.ledger.settle()
     assert it._run.ledger.held == 0

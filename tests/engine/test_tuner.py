@@ -176,7 +176,7 @@ def test_given_a_step_that_gained_nothing_then_the_report_says_what_it_cost() ->
     work.run(1.0)
     chosen = work.meter.chosen["calls at once"]
     assert chosen.value == 1
-    assert chosen.why == "2 gained nothing"
+    assert chosen.why == "trying 2 gained nothing"
 
 
 def test_given_two_ops_of_a_run_then_one_tries_at_a_time() -> None:

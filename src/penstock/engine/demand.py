@@ -32,6 +32,8 @@ class Demand:
         self._fixed = fixed
         self._meter = meter
         self._row_seconds = 0.0
+        self._largest = 0
+        self._why = "as many as fill a block"
         self.rows = fixed or 1
 
     def pull(self, upstream: Running) -> Block | None:
@@ -52,6 +54,8 @@ class Demand:
         rows = max(1, min(GROWTH * self.rows, by_bytes, by_time, MOST))
         if self.rows > by_bytes or abs(rows - self.rows) > NEAR * self.rows:
             self.rows = rows
-            if self._meter is not None:
-                why = "they come within 10 ms" if by_time < by_bytes else "as many as fill a block"
-                self._meter.chosen["rows a block"] = Chosen("rows a block", rows, why)
+            self._why = "they come within 10 ms" if by_time < by_bytes else "as many as fill a block"
+        self._largest = max(self._largest, block.rows)
+        if self._meter is not None:  # where fewer come than are asked for, that is the number
+            chosen = Chosen("rows a block", min(self.rows, self._largest), self._why)
+            self._meter.chosen["rows a block"] = chosen

@@ -268,8 +268,8 @@ class Executor:
     @property
     def _said(self) -> str:
         taken = self._taken
-        computes = f"{taken.each * 1000:.2g} ms of computing an element"
-        return f"it holds Python's lock for {taken.held:.0%} of its time, with {computes}"
+        computes = f"computes for {taken.each * 1000:.2g} ms an element"
+        return f"it {computes}, and holds Python's lock (the GIL) for {taken.held:.0%} of that"
 
     def _prefer_processes(self, said: str, *, patient: bool = False) -> None:
         """Go to worker processes; if `patient`, once the first rows are there: they would be held up."""

@@ -17,7 +17,7 @@ from penstock.engine.run import AskedFromInside, Run
 from penstock.errors import ClosedError, ElementError, PenstockError
 from penstock.report.report import Report
 
-GO_ON = "To go on without such elements: ds.ignore_errors(), or ds.on_error('skip')."
+GO_ON = "To go on without such elements: ignore_errors() or on_error('skip'), behind the op that failed."
 
 
 class Iterator(Checkpointed, AbstractIterator[Any]):

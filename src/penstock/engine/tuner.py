@@ -217,7 +217,7 @@ class Calls:
             self._in_vain = 0
             self._next = now + self._pause
             self._pause = 2 * self._pause
-        self._say(f"{tried} {'would not do' if self._spare else 'gained nothing'}")
+        self._say(f"trying {tried} {'would not do' if self._spare else 'gained nothing'}")
 
     def _clear(self, since: float = -1.0) -> None:
         self._since = since

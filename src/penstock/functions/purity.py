@@ -250,7 +250,7 @@ class _Reader:
             if one.argrepr not in _INTRINSICS:
                 raise _Impure(f"{code.co_name} does {one.argrepr}")
         elif not _HARMLESS.match(name):
-            raise _Impure(f"{code.co_name} does {name} {one.argval}")
+            raise _Impure(f"{code.co_name} {_does(name)} {one.argval}".rstrip())
         if name == "STORE_DEREF" and one.argval not in code.co_cellvars:
             raise _Impure(f"{code.co_name} sets {one.argval} of the function around it")
         if name == "IS_OP" or name.endswith("_NONE"):
@@ -343,3 +343,12 @@ def _is_plain_namedtuple(kind: Any) -> bool:
     generated = getattr(new, "__globals__", {}).get("__name__", "").startswith("namedtuple_")
     special = {"__getattribute__", "__getattr__", "__init__", "__getitem__", "__iter__", "__len__"}
     return own <= made and generated and not special & vars(kind).keys()
+
+
+def _does(opname: str) -> str:
+    """What an instruction does, in words."""
+    if opname in ("STORE_GLOBAL", "DELETE_GLOBAL"):
+        return "sets the global"
+    if opname in ("STORE_ATTR", "DELETE_ATTR"):
+        return "sets the attribute"
+    return f"does {opname}"

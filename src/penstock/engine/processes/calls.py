@@ -377,8 +377,9 @@ class Workers:
 
     def _failure(self, lost: str, number: int) -> WorkerError:
         return WorkerError(
-            f"{self._where}: {TRIES} worker processes were lost on element {number}, one after another: "
-            f"of the last one, {lost}. Look at what the function does with it.",
+            f"{self._where}: {TRIES} worker processes were lost at element {number}, one after another. "
+            f"Of the last one: {lost}. Look at what the function does with this element, and at the memory "
+            f"that it takes.",
             op=self._label,
             number=number,
         )
@@ -386,12 +387,12 @@ class Workers:
     def _say(self, lost: WorkerLost, number: int | None, numbers: NDArray[np.int64]) -> None:
         """Tell the report, in one line that is kept up to date."""
         first, last = int(numbers[0]), int(numbers[-1])
-        rows = f"elements {first} to {last}" if len(numbers) > 1 else f"element {first}"
+        rows = f"with elements {first} to {last}" if len(numbers) > 1 else f"at element {first}"
         if number is not None and len(numbers) > 1:
-            rows = f"{rows}, at {number}"
+            rows = f"at element {number}, with those from {first} to {last}"
         with self._lock:
             self._lost += 1
-            text = f"{self._lost} lost of its workers, all replaced; the last one with {rows}: {lost}"
+            text = f"{self._lost} of its workers lost and replaced; the last one {rows}: {lost}"
             notes = self._context.meter.notes
             if self._said in notes:  # others come and go
                 notes[notes.index(self._said)] = text
