@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -22,6 +23,7 @@ def one_server() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(serving_module, "LINGER", 0.0)
         yield
+        gc.collect()  # errors of a test refer to its run
         serving.leave()
     assert serving._server is None
 

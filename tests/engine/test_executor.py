@@ -387,6 +387,40 @@ class Draws:
         return x
 
 
+class Sorted:
+    def sort(self) -> int:
+        return 1
+
+    def add(self, x: Any) -> Any:
+        return x
+
+
+def puts(row: dict[str, Any]) -> Any:
+    row["y"] = 1
+    return row["x"]
+
+
+class Composed:
+    def __init__(self) -> None:
+        self.function, self.sorted = puts, Sorted()
+
+    def __call__(self, x: Any) -> Any:
+        return self.function({"x": x}) + self.sorted.sort() + self.sorted.add(x)
+
+
+class Slotted:
+    __slots__ = ("size",)
+
+    def __init__(self) -> None:
+        self.size = 3
+
+    def __getattr__(self, name: str) -> Any:
+        raise RuntimeError(name)
+
+    def __call__(self, x: Any) -> Any:
+        return x * self.size
+
+
 def by_default(x: Any, rng: Any = generator) -> Any:
     return x + rng.normal()
 
@@ -430,6 +464,8 @@ def sets_attribute_of_local(x: Any) -> Any:
         (Draws().through_another, "self.rng draws numbers"),
         (Draws().keeps, "calls self.seen.append()"),
         (Draws().reads, ""),
+        (Composed(), ""),
+        pytest.param(Slotted(), "", id="slotted"),
         (by_default, "default draws numbers"),
         (by_keyword, "default draws numbers"),
         (lambda x: drawn() + x, "drawn draws numbers"),

@@ -52,7 +52,7 @@ WRAPPED = None
 NUMBER = None
 RECORD = Record(3)
 LARGE = list(range(50_000))
-TEXT = "a" * 100_000
+TEXT = "a" * 200_000
 TABLE = [list(range(900)) for _ in range(900)]
 RING = []
 RING.append(RING)
@@ -180,23 +180,26 @@ def test_given_another_setting_in_the_next_pass_then_workers_have_that(changed: 
         assert [int(x) for x in ds] == [0, size, 2 * size, 3 * size]
 
 
+def as_it_is(value: Any) -> Any:
+    return value
+
+
 def test_given_functions_that_use_penstock_then_nothing_of_it_is_changed_in_workers(changed: Any) -> None:
     def draws(x: Any) -> Any:
         return ps.random.uniform(()) + ps.AUTOTUNE + user_function(x, x, x) + changed.SIZE
 
-    assert settings_of(reached([draws])) == {"users_settings": {"SIZE": 7}}
+    assert settings_of(reached([draws]), as_it_is) == {"users_settings": {"SIZE": 7}}
 
 
 def test_given_what_is_no_setting_then_it_is_left_to_the_import(changed: Any) -> None:
-    assert settings_of(reached([lambda: (changed.LARGE, changed.Times, changed.times)])) == {
-        "users_settings": {"SIZE": 7}
-    }
+    found = settings_of(reached([lambda: (changed.LARGE, changed.Times, changed.times)]), as_it_is)
+    assert found == {"users_settings": {"SIZE": 7}}
 
 
 @pytest.mark.parametrize("name", ["LARGE", "TEXT", "TABLE", "RING"])
 def test_given_data_that_is_large_then_it_is_left_to_the_import(changed: Any, name: str) -> None:
     reads = eval(f"lambda: module.{name}", {"module": changed})
-    assert settings_of(reached([reads])) == {}
+    assert settings_of(reached([reads]), as_it_is) == {}
 
 
 @pytest.mark.parametrize("name", ["by_process", "by_item", "by_note", "by_module", "by_class_of_its_own"])

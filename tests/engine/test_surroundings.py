@@ -159,7 +159,51 @@ def test_given_a_server_that_is_lost_then_the_element_is_not_blamed(tmp_path: Pa
     assert in_workers(kills_the_server) == [0, 1, 2]
 
 
+def test_given_modules_of_a_package_that_starts_threads_then_one_other_server_is_enough(
+    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "thread_at_import"
+    package.mkdir()
+    (package / "__init__.py").write_text(
+        "import threading\nthreading.Thread(target=threading.Event().wait, daemon=True).start()\n"
+    )
+    for number in range(5):
+        (package / f"part{number}.py").write_text(f"def plus(x):\n    return x + {number}\n")
+    parts = "\n".join(f"from thread_at_import.part{k} import plus as plus{k}" for k in range(5))
+    total = " + ".join(f"plus{k}(x)" for k in range(5))
+    module = write("uses_the_package", f"{parts}\ndef total(x):\n    return {total}\n")
+    with ps.Dataset.range(9).map(lambda x: x, num_parallel_calls=1, executor="processes").iterate() as it:
+        first = [int(next(it)) for _ in range(3)]
+        assert in_workers(module.total) == [10, 15, 20]
+        assert first + [int(x) for x in it] == list(range(9))
+        assert "lost" not in str(it.report())  # its workers stay
+    apart.discard("thread_at_import")
+    for name in [name for name in sys.modules if name.startswith("thread_at_import")]:
+        del sys.modules[name]
+
+
 class TestInterpreter:
+    def test_warnings_of_modules_when_they_are_imported_are_theirs(self, write: Write) -> None:
+        with warnings.catch_warnings(action="ignore"):
+            module = write(
+                "warns_at_import",
+                """
+                import warnings
+                warnings.warn("old", DeprecationWarning)
+                class Mine(UserWarning):
+                    pass
+                warnings.simplefilter("ignore", Mine)
+                def quiet(x):
+                    warnings.warn("mine", Mine)
+                    return x
+                """,
+            )
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", (DeprecationWarning, FutureWarning))  # type: ignore[arg-type]
+            warnings.simplefilter("error", DeprecationWarning)
+            warnings.simplefilter("ignore", module.Mine)
+            assert in_workers(module.quiet) == [0, 1, 2]
+
     def test_warnings_that_are_errors_are_errors_there(self) -> None:
         def warns(x: Any) -> Any:
             warnings.warn("deprecated", DeprecationWarning, stacklevel=1)

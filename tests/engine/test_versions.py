@@ -178,7 +178,7 @@ def test_a_function_is_the_same_wherever_it_stands_and_another_where_it_does_som
 
 
 OTHERWISE = {
-    "default in a list": ("table=(1, [2, {3: 4}])", "table=(1, [2, {3: 5}])"),
+    "default in a tuple": ("table=(1, (2, slice(3)))", "table=(1, (2, slice(4)))"),
     "class as a default": ("dtype=float", "dtype=complex"),
     "what a decorator closes over": ("@scaled(2)", "@scaled(9)"),
 }
@@ -198,7 +198,7 @@ def test_a_function_is_another_one_where_what_it_is_made_with_is(
         "        return inner\n"
         "    return wrap\n"
         "@scaled(2)\n"
-        "def made(x, table=(1, [2, {3: 4}]), dtype=float):\n"
+        "def made(x, table=(1, (2, slice(3))), dtype=float):\n"
         "    return x\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))

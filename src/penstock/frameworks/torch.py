@@ -141,7 +141,8 @@ class TorchDataset(Passes, torch.utils.data.IterableDataset):  # type: ignore[mi
         self._elsewhere[0] = False
 
     def __getstate__(self) -> dict[str, Any]:
-        self._elsewhere[0] |= is_sent_to_worker()
+        if self._latest is None or self._latest.over:
+            self._elsewhere[0] |= is_sent_to_worker()
         # A worker that is started anew, and not forked, knows nothing of torch.distributed.
         return {**self.__dict__, "_fixed": self._place(), "_latest": None, "_elsewhere": None}
 

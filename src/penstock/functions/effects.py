@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import builtins
 import dis
+import io
 import logging
 import os
 import random
 import sys
 import types
+from collections import deque
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -93,12 +96,14 @@ class _Look:
         if len(after) < 2 or after[0].opname not in _ATTRIBUTES:
             return ""
         name = after[0].argval
-        value = _attribute(stays, name)
-        if isinstance(value, types.FunctionType):  # a method
+        value, is_its_own = _attribute(stays, name)
+        if isinstance(value, types.FunctionType) and not is_its_own:  # a method
             if id(value) in self._seen or depth < 1:
                 return ""
             self._seen.add(id(value))
             return self._code(value, depth - 1, stays)
+        if after[1].argval in _CHANGES and not _is_changed_so(value):
+            return self._value(value, f"{_last(loads)}.{name}", depth)
         return self._used(value, f"{_last(loads)}.{name}", after[1], depth)
 
     def _used(self, value: Any, name: str, after: dis.Instruction, depth: int) -> str:
@@ -140,12 +145,20 @@ def _is_numpys(value: Any) -> bool:
     return isinstance(value, np.random.Generator | np.random.RandomState)
 
 
-def _attribute(thing: Any, name: str) -> Any:
-    """What an attribute is, without calling anything of the user's to find out."""
-    around = getattr(thing, "__dict__", {})
-    if name in around:
-        return around[name]
-    return next((vars(kind)[name] for kind in type(thing).__mro__ if name in vars(kind)), None)
+def _attribute(thing: Any, name: str) -> tuple[Any, bool]:
+    """What an attribute is, and whether it is the object's own: calls nothing of the user's to find out."""
+    around: Any = {}
+    with suppress(AttributeError):
+        around = object.__getattribute__(thing, "__dict__")
+    if isinstance(around, dict) and name in around:
+        return around[name], True
+    return next((vars(kind)[name] for kind in type(thing).__mro__ if name in vars(kind)), None), False
+
+
+def _is_changed_so(value: Any) -> bool:
+    """Whether methods with names such as `add` and `sort` change it, and do not give another one."""
+    kinds = (list, dict, set, bytearray, deque, np.ndarray, io.IOBase)
+    return isinstance(value, kinds) or type(value).__module__ in ("_queue", "queue", "threading")
 
 
 def _last(loads: dis.Instruction) -> Any:

@@ -93,7 +93,7 @@ def read_by(function: FunctionType) -> Iterator[Read]:
                 module = value if isinstance(value, ModuleType) else None
                 if module is None:
                     yield str(around.get("__name__")), name, value
-            elif step.opname == "IMPORT_NAME" and name in sys.modules:
+            elif step.opname == "IMPORT_NAME" and isinstance(sys.modules.get(name), ModuleType):
                 yield from _imported(sys.modules[name], code)
                 module = None
             elif step.opname == "LOAD_DEREF":

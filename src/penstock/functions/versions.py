@@ -53,9 +53,9 @@ def compared(functions: Iterable[FunctionType], by_value: Container[str]) -> Ver
     What goes by name (a function in `lru_cache`, say) finds in its module what the file has by now.
     """
     found = versions_of(functions)
-    named = [named(*key) for key in found if key[0] in by_value and not _goes_by_value(*key)]
+    by_name = [named(*key) for key in found if key[0] in by_value and not _goes_by_value(*key)]
     others = {key: version for key, version in found.items() if key[0] not in by_value}
-    return {**others, **versions_of(function for function, _ in reached(named))}
+    return {**others, **versions_of(function for function, _ in reached(by_name))}
 
 
 def _goes_by_value(module: str, name: str) -> bool:
@@ -80,11 +80,14 @@ def _called(module: str, name: str) -> list[FunctionType]:
 
 
 def _version(functions: list[FunctionType]) -> bytes:
-    parts = [
-        (_code(one.__code__), _constant((one.__defaults__, one.__kwdefaults__, enclosed_by(one))))
-        for one in functions
-    ]
+    parts = [(_code(one.__code__), _made_with(one)) for one in functions]
     return blake2b(repr(parts).encode(errors="surrogatepass"), digest_size=16).digest()
+
+
+def _made_with(function: FunctionType) -> Any:
+    """What a function has besides its code, as far as it cannot be changed in its place."""
+    by_name = {**(function.__kwdefaults__ or {}), **enclosed_by(function)}
+    return _constant((function.__defaults__, *by_name.items()))
 
 
 def _code(code: CodeType) -> tuple[Any, ...]:
@@ -96,14 +99,13 @@ def _code(code: CodeType) -> tuple[Any, ...]:
 def _constant(value: Any) -> Any:
     if isinstance(value, CodeType):
         return _code(value)
-    if type(value) in (tuple, list):
-        return type(value).__name__, [_constant(one) for one in value]
-    if type(value) in (set, frozenset):
+    if type(value) is tuple:
+        return tuple(map(_constant, value))
+    if type(value) is frozenset:
         return sorted(repr(_constant(one)) for one in value)
-    if type(value) is dict:
-        return [(_constant(key), _constant(one)) for key, one in value.items()]
     if type(value) is slice:
         return "slice", value.start, value.stop, value.step
     if isinstance(value, type | FunctionType | ModuleType):
         return value.__name__, getattr(value, "__module__", "")
+    # A list or a dict may be what the function keeps its results in.
     return value if type(value) in _PLAIN else type(value).__qualname__

@@ -157,7 +157,7 @@ class Workers:
         whole = False
         try:
             answer = self._ask(link, laying, numbers, how)
-            whole = True
+            whole = not isinstance(answer, Unreadable)  # it has not heard what else it was told
         finally:
             if whole:
                 self._give(link)

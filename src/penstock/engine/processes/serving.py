@@ -58,8 +58,12 @@ somebody asks for it."""
 
 Stop = Callable[[], bool]
 apart: set[str] = set()
-"""Modules that start threads when they are imported: each worker imports them itself, as a process with
+"""Packages that start threads when they are imported: each worker imports them itself, as a process with
 threads is not to be forked."""
+
+
+class Threaded(Hangup):
+    """The server has threads now: another one is to take its place."""
 
 
 class Forked:
@@ -84,6 +88,8 @@ class Server:
         self._requests = self._answered = 0
         self._modules: set[str] = set()
         """What it has been told to import."""
+        self.is_threaded = False
+        """Whether it is not to be forked any more; workers that it has are as they should be."""
         self._load = 1
         """The number of the request that told it of the last of them."""
         spins = SPIN not in os.environ  # then functions are not to find it there either
@@ -107,18 +113,20 @@ class Server:
 
     def has(self, modules: Iterable[str]) -> bool:
         """Whether it is there, with these modules."""
-        return self._answered >= self._load and self.alive and self._modules.issuperset(set(modules) - apart)
+        if self._answered < self._load or self.is_threaded or not self.alive:
+            return False
+        return all(name in self._modules or _is_apart(name) for name in modules)
 
     def load(self, modules: Iterable[str], stop: Stop) -> None:
         """Have these modules imported, so that workers find them there."""
-        new = [name for name in modules if name not in self._modules and name not in apart]
+        new = [name for name in modules if name not in self._modules and not _is_apart(name)]
         if new or not self._requests:  # the first answer also tells that it is there
             self._modules.update(new)
             threaded, _ = self._ask(("load", surroundings(), *new), (), stop)
             if threaded:
-                apart.update(threaded)
-                self.end()
-                raise Hangup(f"importing {threaded[0]} started threads there")
+                apart.update(name.partition(".")[0] for name in threaded)
+                self.is_threaded = True
+                raise Threaded(f"importing {threaded[0]} started threads there")
 
     def fork(self, stop: Stop, count: int = 1) -> list[Forked]:
         """So many new workers, at once: each question costs a way there and back."""
@@ -199,6 +207,10 @@ class Server:
         self._control.close()
 
 
+def _is_apart(module: str) -> bool:
+    return module.partition(".")[0] in apart
+
+
 def _flags() -> list[str]:
     """Those of this interpreter: functions are compiled there as here, with or without assertions, say."""
     found: list[str] = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
@@ -218,6 +230,8 @@ class Serving:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._server: Server | None = None
+        self._threaded: list[Server] = []
+        """Those that are there for the workers that they have."""
         self._users = 0
         self._lingering = Lingering(self._end_unused)
         self.links: weakref.WeakSet[Any] = weakref.WeakSet()
@@ -244,6 +258,9 @@ class Serving:
     def server(self) -> Server:
         """The server, started where there is none."""
         with self._lock:
+            if self._server is not None and self._server.is_threaded:
+                self._threaded.append(self._server)
+                self._server = None
             if self._server is not None and not self._server.alive:
                 self._server.end()
                 self._server = None
@@ -272,21 +289,27 @@ class Serving:
         with self._lock:
             if self._users or self._server is None:
                 return
-            server, self._server = self._server, None
-        server.end()
+            servers = self._all()
+        for server in servers:
+            server.end()
+
+    def _all(self) -> list[Server]:
+        servers = [*self._threaded, *([] if self._server is None else [self._server])]
+        self._threaded, self._server = [], None
+        return servers
 
     def at_exit(self) -> None:
         """The process ends."""
         with self._lock:
-            server, self._server = self._server, None
-        if server is not None:
+            servers = self._all()
+        for server in servers:
             server.end()
 
     def in_forked_child(self) -> None:
         """Touch nothing of the parent's: its server and workers serve it alone."""
-        server, links = self._server, list(self.links)
+        servers, links = self._all(), list(self.links)
         self.__init__()  # type: ignore[misc]  # a lock that some thread of the parent held is held for ever
-        if server is not None:
+        for server in servers:
             server.forget()
         for link in links:
             link.forget()

@@ -9,7 +9,7 @@ from collections.abc import Callable, Container
 
 from penstock.engine.processes.link import Link
 from penstock.engine.processes.lost import WorkerLost, resident
-from penstock.engine.processes.serving import Server, Stop, serving
+from penstock.engine.processes.serving import Server, Stop, Threaded, serving
 from penstock.engine.processes.travel import Packing, surroundings
 from penstock.engine.processes.wire import THREADED, Hangup
 from penstock.errors import PenstockError
@@ -79,22 +79,25 @@ class Functions:
 
     def start(self, stop: Stop, begun: Link | None = None) -> Link:
         """A worker that has loaded them: the one that was `begun`, if that becomes one."""
-        why = ""
-        for turn in range(TRIES):
+        why, turn = "", 0
+        while turn < TRIES:
             server = serving.server()
             try:
-                if begun is None or turn:
+                if begun is None:
                     (begun,) = self.begin(stop, server=server)
                 return self._loaded(begun)
             except WorkerLost as lost:
                 if stop():
                     raise Hangup("the run was closed") from None
                 why = str(lost)
+            except Threaded:  # each time there is one package less that can do it
+                continue
             except Hangup as gone:
                 if stop():
                     raise
                 why = f"their server: {gone}"
                 serving.lost(server)
+            turn, begun = turn + 1, None
         raise PenstockError(f"{self._where}: no worker process could be started: {why}.")
 
     def begin(self, stop: Stop, count: int = 1, server: Server | None = None) -> list[Link]:
@@ -144,7 +147,14 @@ class Functions:
         if module is None or module in known or module not in sys.modules:
             return False
         with self._lock:
-            self.by_value.add(module)
+            if module not in self.by_value:
+                self.by_value.add(module)
+                try:
+                    self._pack()
+                except PenstockError:  # the functions have to do with what cannot go there
+                    self.by_value.discard(module)
+                    self._pack()
+                    return False
         return True
 
     def _by_value_too(self, known: frozenset[str], module: str | None, said: str) -> None:

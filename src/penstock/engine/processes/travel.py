@@ -18,7 +18,7 @@ import warnings
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from operator import attrgetter
 from types import BuiltinMethodType, CodeType, MethodType, ModuleType
 from typing import Any
@@ -119,7 +119,8 @@ class Packing:
         versions = compared((function for function, _ in called), by_value)
         self.importable = {module for module, _ in versions}
         """Users' modules that workers import, and of which the functions are to be the same there."""
-        whole = (list(functions), settings_of(called), versions)
+        settings = settings_of(called, partial(dumps, by_value=by_value))
+        whole = (list(functions), settings, versions)
         self._pickled = dumps(whole, by_value, self._keep, self._see)
         places = []
         end = _aligned(len(self._pickled))
@@ -183,7 +184,7 @@ def opened(parcel: Parcel, descriptor: int) -> list[Any]:
     ]
     found: tuple[list[Any], Settings, Versions] = pickle.loads(whole[: parcel.pickled], buffers=arrays)
     functions, settings, versions = found
-    apply(settings)
+    apply(settings, pickle.loads)
     module = changed(versions)
     if module:
         raise ImportError(f"the module {module} has been changed since it was imported", name=module)
@@ -271,7 +272,7 @@ def surroundings() -> dict[str, Any]:
         "folder": folder,
         "errors": np.geterr(),
         "recursion": sys.getrecursionlimit(),
-        "warnings": [one for one in warnings.filters if one[2].__module__ == "builtins"],
+        "warnings": list(filter(_is_pythons, warnings.filters)),
     }
 
 
@@ -287,9 +288,19 @@ def surround(around: dict[str, Any]) -> None:
         os.chdir(around["folder"])
     if sys.getrecursionlimit() != around["recursion"]:
         sys.setrecursionlimit(around["recursion"])
-    if warnings.filters != around["warnings"]:
-        warnings.filters[:] = around["warnings"]  # type: ignore[index]
+
+
+def warn_like(filters: list[Any]) -> None:
+    """Have these filters of Python's own warnings, beside those that modules have set for theirs."""
+    if list(filter(_is_pythons, warnings.filters)) != filters:
+        theirs = [one for one in warnings.filters if not _is_pythons(one)]
+        warnings.filters[:] = theirs + filters  # type: ignore[index]
         warnings._filters_mutated()  # type: ignore[attr-defined]
+
+
+def _is_pythons(warned: Any) -> bool:
+    """Whether a filter is for a kind of warning that every process has."""
+    return getattr(warned[2], "__module__", "") == "builtins"
 
 
 def _aligned(size: int) -> int:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from penstock.blocks.block import Block
 from penstock.blocks.structure import LEAF
 from penstock.engine.processes.slab import NO_ROW, Laid, Laying, Slab, copied, lying, slab_bytes
-from penstock.engine.processes.travel import Parcel, as_sent, dumps, dumps_with, opened, surround
+from penstock.engine.processes.travel import Parcel, as_sent, dumps, dumps_with, opened, surround, warn_like
 from penstock.engine.processes.wire import Found, Hangup, How, receive, send
 from penstock.functions import function
 from penstock.functions.plain_rows import Outcome, PlainRows
@@ -96,6 +96,7 @@ class Worker:
         self._errors = around["errors"]
         try:
             functions = opened(parcel, descriptors[0])
+            warn_like(around["warnings"])
             if over_block:
                 from penstock.functions.row_function import RowFunction  # others start without it
 
