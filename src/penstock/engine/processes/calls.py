@@ -189,7 +189,9 @@ class Workers:
         del link.dropped[: len(dropped)]  # others may be told of meanwhile
         made_in = (link.made.number, link.made.size)
         message = ("call", laid, how, known, link.given.size, made_in, dropped)
-        link.send(message, dumps=dumps_with(self._functions.by_value, laid.packed.structure, known))
+        link.send(
+            message, dumps=dumps_with(frozenset(self._functions.by_value), laid.packed.structure, known)
+        )
         timeout = self._timeout
         if timeout is not None and not how.row_by_row:
             timeout *= max(1, len(numbers))  # nobody says at which of the rows it is

@@ -19,7 +19,8 @@ from penstock.blocks.block import Block
 from penstock.blocks.columns import DenseColumn
 from penstock.blocks.structure import LEAF
 from penstock.engine.processes.slab import STEP, Laying, Slab
-from penstock.engine.processes.travel import Parcel, surroundings
+from penstock.engine.processes.surroundings import surroundings
+from penstock.engine.processes.travel import Parcel
 from penstock.engine.processes.wire import How, readable, send
 from penstock.engine.processes.worker import Worker
 from penstock.functions.function import UserFunction

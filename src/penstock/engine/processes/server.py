@@ -23,7 +23,7 @@ from typing import Any
 
 from penstock.engine.processes import worker
 from penstock.engine.processes.rehearsal import rehearse
-from penstock.engine.processes.travel import surround
+from penstock.engine.processes.surroundings import surround
 from penstock.engine.processes.wire import STATUS, THREADED, Hangup, receive, send, waits_for_ever
 
 _SET_PDEATHSIG = 1
@@ -125,7 +125,13 @@ class Server:
             theirs.close()
             if pid < 0:
                 ours.close()
-        return pid, os.pidfd_open(pid), ours
+        try:
+            return pid, os.pidfd_open(pid), ours
+        except OSError:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            ours.close()
+            raise
 
     def _become_worker(self, ours: socket.socket, theirs: socket.socket, *, waited_for: bool) -> None:
         code = 1

@@ -16,7 +16,7 @@ from time import monotonic
 from typing import Any
 
 from penstock.engine.processes.lingering import Lingering
-from penstock.engine.processes.travel import surroundings
+from penstock.engine.processes.surroundings import surroundings
 from penstock.engine.processes.wire import Hangup, readable, receive, send, waits_for_ever
 from penstock.errors import PenstockError
 

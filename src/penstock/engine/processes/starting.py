@@ -10,7 +10,8 @@ from collections.abc import Callable, Container
 from penstock.engine.processes.link import Link
 from penstock.engine.processes.lost import WorkerLost, resident
 from penstock.engine.processes.serving import Server, Stop, Threaded, serving
-from penstock.engine.processes.travel import Packing, surroundings
+from penstock.engine.processes.surroundings import surroundings
+from penstock.engine.processes.travel import Packing
 from penstock.engine.processes.wire import THREADED, Hangup
 from penstock.errors import PenstockError
 from penstock.functions.row_function import RowFunction

@@ -86,9 +86,10 @@ def receive(link: socket.socket) -> tuple[Any, list[int]]:
         if not head:
             raise Hangup("closed")
         length, _ = _HEAD.unpack(head)
-        return pickle.loads(_rest(link, length)), descriptors
+        body = _rest(link, length)
     except OSError as error:
         raise Hangup(str(error)) from None
+    return pickle.loads(body), descriptors
 
 
 def answer(link: socket.socket, gone: Callable[[], bool]) -> Any:
@@ -103,11 +104,12 @@ def answer(link: socket.socket, gone: Callable[[], bool]) -> Any:
             raise Hangup("closed")
         got += _rest(link, _HEAD.size - len(got), gone)
         length, _ = _HEAD.unpack_from(got)
-        return pickle.loads(got[_HEAD.size :] + _rest(link, length + _HEAD.size - len(got), gone))
+        body = got[_HEAD.size :] + _rest(link, length + _HEAD.size - len(got), gone)
     except BlockingIOError:
         raise
     except OSError as error:
         raise Hangup(str(error)) from None
+    return pickle.loads(body)
 
 
 def _rest(link: socket.socket, length: int, gone: Callable[[], bool] = lambda: False) -> bytes:

@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 from penstock.blocks.block import Block
 from penstock.blocks.structure import LEAF
 from penstock.engine.processes.slab import NO_ROW, Laid, Laying, Slab, copied, lying, slab_bytes
-from penstock.engine.processes.travel import Parcel, as_sent, dumps, dumps_with, opened, surround, warn_like
+from penstock.engine.processes.surroundings import surround, warn_like
+from penstock.engine.processes.travel import Parcel, as_sent, dumps, dumps_with, opened
 from penstock.engine.processes.wire import Found, Hangup, How, receive, send
 from penstock.functions import function
 from penstock.functions.plain_rows import Outcome, PlainRows

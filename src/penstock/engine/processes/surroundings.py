@@ -1,0 +1,56 @@
+"""What a function finds around it besides its module: the same in a worker as where it is from."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+
+def surroundings() -> dict[str, Any]:
+    """What a function finds around it here, and is to find in a worker."""
+    folder = ""
+    with suppress(OSError):  # it has been deleted
+        folder = os.getcwd()  # noqa: PTH109  (workers start without pathlib)
+    return {
+        "path": [
+            folder for folder in sys.path if isinstance(folder, str)
+        ],  # others are passed over here, too
+        "argv": list(sys.argv),
+        "environ": dict(os.environ),
+        "folder": folder,
+        "errors": np.geterr(),
+        "recursion": sys.getrecursionlimit(),
+        "warnings": list(filter(_is_pythons, warnings.filters)),
+    }
+
+
+def surround(around: dict[str, Any]) -> None:
+    """Have it so in this process. What is there already is left alone: forked processes share its pages."""
+    sys.path[:], sys.argv[:] = around["path"], around["argv"]
+    for name in os.environ.keys() - around["environ"].keys():
+        del os.environ[name]
+    for name, value in around["environ"].items():
+        if os.environ.get(name) != value:
+            os.environ[name] = value
+    with suppress(OSError):
+        os.chdir(around["folder"])
+    if sys.getrecursionlimit() != around["recursion"]:
+        sys.setrecursionlimit(around["recursion"])
+
+
+def warn_like(filters: list[Any]) -> None:
+    """Have these filters of Python's own warnings, beside those that modules have set for theirs."""
+    if list(filter(_is_pythons, warnings.filters)) != filters:
+        theirs = [one for one in warnings.filters if not _is_pythons(one)]
+        warnings.filters[:] = theirs + filters  # type: ignore[index]
+        warnings._filters_mutated()  # type: ignore[attr-defined]
+
+
+def _is_pythons(warned: Any) -> bool:
+    """Whether a filter is for a kind of warning that every process has."""
+    return getattr(warned[2], "__module__", "") == "builtins"
