@@ -147,6 +147,17 @@ def test_given_a_server_that_may_start_no_process_then_that_is_said_and_it_stays
         server.end()
 
 
+def test_given_no_descriptors_for_workers_then_the_error_says_what_could_not_be_done(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refused(*_: Any) -> Any:
+        raise OSError(24, "Too many open files")
+
+    monkeypatch.setattr(Server, "fork", refused)
+    with pytest.raises(ps.errors.PenstockError, match=r"no worker process could be started: .*Too many open"):
+        in_workers(lambda x: x)
+
+
 def test_given_a_server_that_is_lost_then_the_element_is_not_blamed(tmp_path: Path) -> None:
     def kills_the_server(x: Any) -> Any:
         for count in range(3):

@@ -98,6 +98,8 @@ class Functions:
                     raise
                 why = f"their server: {gone}"
                 serving.lost(server)
+            except OSError as error:  # the server may start no process more, say
+                why = str(error)
             turn, begun = turn + 1, None
         raise PenstockError(f"{self._where}: no worker process could be started: {why}.")
 
