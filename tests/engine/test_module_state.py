@@ -101,6 +101,18 @@ def by_memo(x):
 def by_default(x, kept={}):
     with LOCK:
         return kept.setdefault(int(x), 5)
+def counting(function):
+    count = 0
+    @functools.wraps(function)
+    def inner(x):
+        nonlocal count
+        with LOCK:
+            count += 1
+            return function(x)
+    return inner
+@counting
+def by_counter(x):
+    return 5
 def by_blocked_import(x):
     try:
         import blocked_by_a_user

@@ -215,15 +215,19 @@ class TestInterpreter:
             warnings.simplefilter("ignore", module.Mine)
             assert in_workers(module.quiet) == [0, 1, 2]
 
-    def test_warnings_that_are_errors_are_errors_there(self) -> None:
+    @pytest.mark.parametrize(("message", "fails"), [("", True), ("DEP.*d$", True), ("recated", False)])
+    def test_warnings_that_are_errors_are_errors_there(self, message: str, fails: bool) -> None:
         def warns(x: Any) -> Any:
             warnings.warn("deprecated", DeprecationWarning, stacklevel=1)
             return x
 
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            with pytest.raises(ps.errors.FunctionError, match="deprecated"):
-                in_workers(warns)
+        with warnings.catch_warnings(action="ignore"):
+            warnings.filterwarnings("error", message=message)
+            if fails:
+                with pytest.raises(ps.errors.FunctionError, match="deprecated"):
+                    in_workers(warns)
+            else:
+                assert in_workers(warns) == [0, 1, 2]
 
     def test_the_recursion_limit_is_the_same(self) -> None:
         limit = sys.getrecursionlimit()

@@ -21,6 +21,7 @@ from penstock.functions.reached import (
 )
 
 NEW = "?"
+"""After the name of a record that is only to be there where the module has none yet."""
 _CHANGES = ("STORE_ATTR", "DELETE_ATTR")
 
 Settings = dict[str, dict[str, bytes]]

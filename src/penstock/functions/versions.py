@@ -18,7 +18,7 @@ try:
 except ImportError:
     from hashlib import blake2b
 
-from penstock.functions.reached import enclosed_by, has_file, named, of_library, reached, wrapped_in
+from penstock.functions.reached import enclosed_by, has_file, named, of_library, reached, steps, wrapped_in
 
 Versions = dict[tuple[str, str], bytes]
 """By the modules and names of functions: what is another for a function that does something else."""
@@ -86,7 +86,9 @@ def _version(functions: list[FunctionType]) -> bytes:
 
 def _made_with(function: FunctionType) -> Any:
     """What a function has besides its code, as far as it cannot be changed in its place."""
-    by_name = {**(function.__kwdefaults__ or {}), **enclosed_by(function)}
+    sets = {step.argval for step in steps(function.__code__) if step.opname == "STORE_DEREF"}
+    enclosed = {name: value for name, value in enclosed_by(function).items() if name not in sets}
+    by_name = {**(function.__kwdefaults__ or {}), **enclosed}
     return _constant((function.__defaults__, *by_name.items()))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import warnings
 from contextlib import suppress
@@ -47,8 +48,17 @@ def warn_like(filters: list[Any]) -> None:
     """Have these filters of Python's own warnings, beside those that modules have set for theirs."""
     if list(filter(_is_pythons, warnings.filters)) != filters:
         theirs = [one for one in warnings.filters if not _is_pythons(one)]
-        warnings.filters[:] = theirs + filters  # type: ignore[index]
-        warnings._filters_mutated()  # type: ignore[attr-defined]
+        warnings.resetwarnings()
+        for action, message, category, module, line in [*theirs, *filters]:
+            patterns = {"message": _pattern(message), "module": _pattern(module)}
+            warnings.filterwarnings(action, category=category, lineno=line, append=True, **patterns)
+
+
+def _pattern(said: Any) -> str:
+    """What a filter goes by, as it is said. Python's own filters have names, and others compiled patterns."""
+    if said is None:
+        return ""
+    return f"{re.escape(said)}\\Z" if isinstance(said, str) else str(said.pattern)
 
 
 def _is_pythons(warned: Any) -> bool:
