@@ -237,12 +237,11 @@ def test_given_no_descriptor_for_a_second_slab_then_the_room_for_it_is_given_bac
 
 def test_what_is_said_of_lost_workers_takes_the_place_of_nothing_else() -> None:
     notes = ["called in worker processes"]
-    workers = Workers.__new__(Workers)
-    workers._lock, workers._lost, workers._said = threading.Lock(), 0, ""
-    workers._context = SimpleNamespace(meter=SimpleNamespace(notes=notes))  # type: ignore[assignment]
-    workers._say(WorkerLost("it was killed", 0), None, np.arange(2))
+    meter: Any = SimpleNamespace(notes=notes)
+    losses = lost.Losses(meter, "map", "map")
+    losses.say(WorkerLost("it was killed", 0), None, np.arange(2))
     notes[:] = [notes[1], "called in threads"]
-    workers._say(WorkerLost("it was killed", 0), None, np.arange(2))
+    losses.say(WorkerLost("it was killed", 0), None, np.arange(2))
     assert [note.partition(" ")[0] for note in notes] == ["2", "called"]
 
 

@@ -17,14 +17,14 @@ from penstock.engine.cancel import Cancelled
 from penstock.engine.guesses import Undecided
 from penstock.engine.processes.lending import Lending
 from penstock.engine.processes.link import Link
-from penstock.engine.processes.lost import WorkerLost
+from penstock.engine.processes.lost import TRIES, Losses, WorkerLost
 from penstock.engine.processes.serving import SPARES, serving
 from penstock.engine.processes.slab import NO_ROW, STEP, Laid, Laying, Slab, copied, lying, slab_bytes
-from penstock.engine.processes.starting import TRIES, Functions
+from penstock.engine.processes.starting import Functions
 from penstock.engine.processes.travel import dumps, dumps_with
 from penstock.engine.processes.wire import Found, Hangup, How, Unreadable
 from penstock.engine.stage import StageContext
-from penstock.errors import BudgetError, PenstockError, WorkerError
+from penstock.errors import BudgetError, PenstockError
 from penstock.functions.plain_rows import Outcome
 from penstock.functions.row_function import RowFunction
 from penstock.memory.sizes import show_bytes
@@ -41,7 +41,6 @@ class Workers:
         """With `guesses`, several calls may be made before it is known what results look like."""
         self._context = context
         self._where = function.functions[-1].where
-        self._label = function.functions[-1].label
         self._function = function
         self._plain = function.plain
         self.guesses = guesses
@@ -65,8 +64,7 @@ class Workers:
         """How long a call took that was made last, the way there and back not counted."""
         self._blocks_lost = 0
         """Workers that were lost with a whole block, at nobody knows which row."""
-        self._lost = 0
-        self._said = ""
+        self._losses = Losses(context.meter, self._where, function.functions[-1].label)
         serving.use()
         try:
             hooks = (self._born, self._slabs, self._drop)
@@ -114,7 +112,7 @@ class Workers:
         while True:
             deaths = self._deaths.get(int(numbers[0]), [])
             if len(deaths) >= TRIES:
-                return Outcome(None, 1, self._failure(deaths[-1], int(numbers[0])))
+                return Outcome(None, 1, self._losses.failure(deaths[-1], int(numbers[0])))
             try:
                 how = How(room, place, row_by_row, self._function.row_bytes)
                 outcome = self._call(part, numbers[: part.rows], how)
@@ -123,16 +121,16 @@ class Workers:
                 if lost.row == NO_ROW:  # the next one says which row it is lost at
                     row_by_row = True
                     self._blocks_lost += 1
-                    self._say(lost, None, numbers[: part.rows])
+                    self._losses.say(lost, None, numbers[: part.rows])
                     continue
                 row = min(max(lost.row, 0), part.rows - 1)
                 number = int(numbers[row])
                 if not lost.by_itself and servers < TRIES:
                     servers += 1
-                    self._say(lost, None, numbers[: part.rows])
+                    self._losses.say(lost, None, numbers[: part.rows])
                     continue
                 tries += 1
-                self._say(lost, number, numbers[: part.rows])
+                self._losses.say(lost, number, numbers[: part.rows])
                 deaths = self._deaths.setdefault(number, [])
                 deaths.append(str(lost))  # and not the error, whose frames hold the block
                 if len(deaths) >= TRIES:
@@ -376,31 +374,6 @@ class Workers:
     def _check(self) -> None:
         if self._ending:
             raise Cancelled("the run was closed")
-
-    def _failure(self, lost: str, number: int) -> WorkerError:
-        return WorkerError(
-            f"{self._where}: {TRIES} worker processes were lost at element {number}, one after another. "
-            f"Of the last one: {lost}. Look at what the function does with this element, and at the memory "
-            f"that it takes.",
-            op=self._label,
-            number=number,
-        )
-
-    def _say(self, lost: WorkerLost, number: int | None, numbers: NDArray[np.int64]) -> None:
-        """Tell the report, in one line that is kept up to date."""
-        first, last = int(numbers[0]), int(numbers[-1])
-        rows = f"with elements {first} to {last}" if len(numbers) > 1 else f"at element {first}"
-        if number is not None and len(numbers) > 1:
-            rows = f"at element {number}, with those from {first} to {last}"
-        with self._lock:
-            self._lost += 1
-            text = f"{self._lost} of its workers lost and replaced; the last one {rows}: {lost}"
-            notes = self._context.meter.notes
-            if self._said in notes:  # others come and go
-                notes[notes.index(self._said)] = text
-            else:
-                notes.append(text)
-            self._said = text
 
     def _kill(self) -> None:
         """The run ends: nobody waits for a worker any more."""

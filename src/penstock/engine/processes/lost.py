@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from time import monotonic
 
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.engine.meter import Meter
+from penstock.errors import WorkerError
 from penstock.memory.cgroup import contents, files_upwards
 from penstock.memory.sizes import show_bytes
 
 RECENT = 0.1
 """Seconds."""
+TRIES = 3
+"""So many times a worker is started, and so many are lost at one element, before that counts as failed."""
 
 
 class WorkerLost(Exception):  # noqa: N818
@@ -23,6 +31,44 @@ class WorkerLost(Exception):  # noqa: N818
         self.row = row
         self.by_itself = by_itself
         """Whether it may be the row's fault, and the server was not lost with all its workers."""
+
+
+class Losses:
+    """Tells the report of workers that were lost, in one line that is kept up to date."""
+
+    def __init__(self, meter: Meter, where: str, label: str) -> None:
+        self._meter = meter
+        self._where = where
+        self._label = label
+        self._lock = threading.Lock()
+        self._count = 0
+        self._said = ""
+
+    def say(self, lost: WorkerLost, number: int | None, numbers: NDArray[np.int64]) -> None:
+        """One more was lost, with these elements; at which of them, if that is known."""
+        first, last = int(numbers[0]), int(numbers[-1])
+        rows = f"with elements {first} to {last}" if len(numbers) > 1 else f"at element {first}"
+        if number is not None and len(numbers) > 1:
+            rows = f"at element {number}, with those from {first} to {last}"
+        with self._lock:
+            self._count += 1
+            text = f"{self._count} of its workers lost and replaced; the last one {rows}: {lost}"
+            notes = self._meter.notes
+            if self._said in notes:  # others come and go
+                notes[notes.index(self._said)] = text
+            else:
+                notes.append(text)
+            self._said = text
+
+    def failure(self, lost: str, number: int) -> WorkerError:
+        """What becomes of an element at which too many were lost; how the last of them was."""
+        return WorkerError(
+            f"{self._where}: {TRIES} worker processes were lost at element {number}, one after another. "
+            f"Of the last one: {lost}. Look at what the function does with this element, and at the memory "
+            f"that it takes.",
+            op=self._label,
+            number=number,
+        )
 
 
 def how_it_ended(status: int | None, *, memory: int, by_limit: bool, stuck: float | None) -> str:

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Container
 
 from penstock.engine.processes.link import Link
-from penstock.engine.processes.lost import WorkerLost, resident
+from penstock.engine.processes.lost import TRIES, WorkerLost, resident
 from penstock.engine.processes.serving import Server, Stop, Threaded, serving
 from penstock.engine.processes.surroundings import surroundings
 from penstock.engine.processes.travel import Packing
@@ -17,8 +17,6 @@ from penstock.errors import PenstockError
 from penstock.functions.row_function import RowFunction
 from penstock.kernels import loading
 
-TRIES = 3
-"""So many times a worker is started before its start counts as failed."""
 _MODULES = 20
 """At most so many modules are found, one after another, to go by value."""
 LOADED = ("penstock.blocks", "penstock.functions", "penstock.image", "penstock.io", "penstock.kernels")
