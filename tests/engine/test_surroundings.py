@@ -23,7 +23,8 @@ from numpy.random import rand
 
 import penstock as ps
 from engine.leftovers import children
-from penstock.engine.processes.serving import Server, apart, serving
+from penstock.engine.processes import serving as serving_module
+from penstock.engine.processes.serving import Server, Serving, Threaded, apart, serving
 from penstock.functions.effects import effects
 
 pytestmark = pytest.mark.usefixtures("one_server")
@@ -168,6 +169,33 @@ def test_given_a_server_that_is_lost_then_the_element_is_not_blamed(tmp_path: Pa
         return x
 
     assert in_workers(kills_the_server) == [0, 1, 2]
+
+
+def test_given_a_server_with_threads_then_who_asked_meanwhile_gets_no_worker_of_it(write: Write) -> None:
+    source = "import threading\nthreading.Thread(target=threading.Event().wait, daemon=True).start()\n"
+    module = write("holds_a_thread", source)
+    server = Server()
+    try:
+        with pytest.raises(Threaded):
+            server.load([module.__name__], lambda: False)
+        with pytest.raises(Threaded):
+            server.fork(lambda: False)
+    finally:
+        server.end()
+
+
+def test_given_servers_with_threads_alone_then_they_end_with_the_last_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(serving_module, "LINGER", 0.0)
+    of_its_own = Serving()
+    of_its_own.use()
+    threaded = of_its_own.server()
+    threaded.is_threaded = True
+    of_its_own.lost(of_its_own.server())
+    assert threaded.alive
+    of_its_own.leave()
+    assert not threaded.alive
 
 
 def test_given_modules_of_a_package_that_starts_threads_then_one_other_server_is_enough(

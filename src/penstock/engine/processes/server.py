@@ -24,7 +24,7 @@ from typing import Any
 from penstock.engine.processes import worker
 from penstock.engine.processes.rehearsal import rehearse
 from penstock.engine.processes.surroundings import surround
-from penstock.engine.processes.wire import STATUS, THREADED, Hangup, receive, send, waits_for_ever
+from penstock.engine.processes.wire import STATUS, THREADED, THREADS, Hangup, receive, send, waits_for_ever
 
 _SET_PDEATHSIG = 1
 
@@ -40,6 +40,8 @@ class Server:
         self._spares: list[tuple[int, int, socket.socket]] = []
         """Workers that nobody has yet: process id, the descriptor that tells of its end, its socket."""
         self._wanted = 0
+        self._has_threads = False
+        """Whether it is not to fork any more: what its threads hold would be held in workers for ever."""
         self._prctl = ctypes.CDLL(None).prctl  # found once, and not by each worker
         self._poll = select.poll()
         for descriptor in (control.fileno(), self._parent):
@@ -72,10 +74,12 @@ class Server:
             self._load(number, *names)
             return
         if request == "spares":
-            (self._wanted,) = names
+            (self._wanted,) = (0,) if self._has_threads else names
             return
         self._wanted = 0  # whoever works is not to be disturbed
         try:
+            if self._has_threads:  # one that asked meanwhile
+                raise OSError(THREADS, "")
             while len(self._spares) < len(descriptors):
                 self._spares.append(self._fork(descriptors))
         except OSError as error:  # no process more may be started, say
@@ -105,6 +109,7 @@ class Server:
                 getattr(module, "__all__", None)  # Penstock itself is loaded when it is looked at
             if (_thread._count(), len(THREADED & sys.modules.keys())) > before:
                 threaded.append(name)
+                self._has_threads = True
         gc.collect()
         gc.freeze()  # what is there now stays there: workers share its pages
         send(self._control, (number, *threaded))

@@ -17,7 +17,7 @@ from typing import Any
 
 from penstock.engine.processes.lingering import Lingering
 from penstock.engine.processes.surroundings import surroundings
-from penstock.engine.processes.wire import Hangup, readable, receive, send, waits_for_ever
+from penstock.engine.processes.wire import THREADS, Hangup, readable, receive, send, waits_for_ever
 from penstock.errors import PenstockError
 
 LINGER = 3.0
@@ -142,6 +142,8 @@ class Server:
                 for descriptor in received:
                     os.close(descriptor)
                 why = -pids[0] if pids[0] < 0 else errno.EMFILE
+                if why == THREADS:
+                    raise Threaded("it has threads")
                 raise OSError(why, os.strerror(why))
         except BaseException:
             for read in reads:
@@ -247,11 +249,12 @@ class Serving:
         """Say that a run does not need it any more."""
         with self._lock:
             self._users -= 1
-            if self._users or self._server is None:
+            if self._users or not (self._server or self._threaded):
                 return
             if LINGER:
                 self._lingering.begin(LINGER)
-                self._server.have_ready(SPARES)
+                if self._server is not None:
+                    self._server.have_ready(SPARES)
                 return
         self._end_unused()
 
@@ -287,7 +290,7 @@ class Serving:
 
     def _end_unused(self) -> None:
         with self._lock:
-            if self._users or self._server is None:
+            if self._users:
                 return
             servers = self._all()
         for server in servers:

@@ -15,6 +15,8 @@ STATUS = struct.Struct("=i")
 """How the end of a worker is told: its status, as `os.waitpid` gives it."""
 THREADED = frozenset({"jax", "jaxlib", "ray", "tensorflow"})
 """Packages that start threads of their own when they are imported."""
+THREADS = 1 << 16
+"""Told in place of an error's number: the server forks no more, as it has threads."""
 _ONE_GO = 64 << 10
 
 
