@@ -58,10 +58,10 @@ def auto(function: Any) -> ps.Dataset:
     return ps.Dataset.range(300).map(function, num_parallel_calls=ps.AUTOTUNE)
 
 
-def test_given_first_rows_that_are_sooner_there_than_a_worker_then_it_is_started_after_them(
+def test_given_first_rows_that_are_soon_there_then_workers_are_started_after_them(
     gone: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(worth, "START", NEVER)
+    monkeypatch.setattr(worth, "SOON", NEVER)
     with auto(pid).batch(ASKED).iterate() as it:
         assert set(next(it).tolist()) == {os.getpid()}
         assert not gone
@@ -77,7 +77,7 @@ def test_given_first_rows_that_take_longer_or_a_server_then_nobody_waits(
 ) -> None:
     monkeypatch.setattr(executor, "MEASURED", 1e-6)
     monkeypatch.setattr(executor, "ONE_THREAD", NEVER)
-    monkeypatch.setattr(worth, "START", start)
+    monkeypatch.setattr(worth, "SOON", start)
     monkeypatch.setattr(worth, "server_is_there", lambda: there)
     with auto(busy).batch(ASKED).iterate() as it:
         next(it)
@@ -104,7 +104,7 @@ def begun(ds: ps.Dataset) -> str:
 def test_given_a_later_run_and_no_server_then_the_first_rows_do_not_wait_for_one_either(
     known: ps.Dataset, gone: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(worth, "START", NEVER)
+    monkeypatch.setattr(worth, "SOON", NEVER)
     for _ in range(3):
         assert "called in" not in begun(known)
     assert not gone
@@ -123,7 +123,7 @@ def test_given_a_later_run_and_a_server_then_it_begins_with_workers(
 def test_given_a_later_run_and_first_rows_that_take_long_then_workers_are_started_at_once(
     known: ps.Dataset, gone: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(worth, "START", 0.0)
+    monkeypatch.setattr(worth, "SOON", 0.0)
     begun(known)
     assert gone == [1]
 

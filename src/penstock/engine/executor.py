@@ -255,9 +255,9 @@ class Executor:
         return [function.function for function in self._function.functions]
 
     def _first_before_workers(self, each: float) -> bool:
-        """Whether the first rows that were asked for will be there before a worker process would be."""
+        """Whether the first rows that were asked for are to be there before worker processes are started."""
         portions = self._portions
-        return portions.among_first and worth.before_workers(portions.first_left, each)
+        return portions.among_first and worth.soon(portions.first_left, each)
 
     @property
     def _taken(self) -> Taken:

@@ -29,6 +29,9 @@ ROOM = 16
 """Then the budget has room for so many of them for each core."""
 START = 0.1
 """Seconds until there is a worker process, where there is no server."""
+SOON = 0.03
+"""To start one takes a third of that from the calls made here meanwhile: who waits for a first batch that takes
+longer than this hardly notices, and the others come sooner."""
 COPIED = 1e-9
 """Seconds that a byte takes to a worker and back."""
 
@@ -58,9 +61,9 @@ def enough_left(rows: int, before: int, each: float) -> bool:
     return left >= NEAR if server_is_there() else left >= START and before * each >= LEAST
 
 
-def before_workers(rows: int, each: float) -> bool:
-    """Whether calls with so many rows are done before there is a worker."""
-    return rows * each < START and not server_is_there()
+def soon(rows: int, each: float) -> bool:
+    """Whether calls with so many rows are to be done before a server is started, which would hold them up."""
+    return rows * each < SOON and not server_is_there()
 
 
 def larger(cores: int, blocks: int) -> int:
