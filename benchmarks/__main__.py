@@ -13,7 +13,7 @@ from benchmarks.measure import Seen
 from benchmarks.memory.pipeline import Pipeline
 
 ROUNDS = {"penstock": 2, "tf.data": 2, "torch": 2, "grain": 1, "no library": 2}
-TUNED_ROUNDS = 2
+GRID_ROUNDS, FINAL_ROUNDS = 2, 4
 SLOW_PASS = 3.0
 
 
@@ -148,17 +148,26 @@ def run_memory(pipeline: Pipeline, quick: bool) -> tuple[Seen, Seen, Seen | None
     return penstock, tf_data, None if quick else measure.inside_cgroup(pipeline)
 
 
-def run_tuned(work: tuned.Tuned) -> dict[str, measure.Rate]:
-    """Run a pipeline with each setting of its grid, and with AUTOTUNE; the best run of each counts."""
-    rates: dict[str, measure.Rate] = {}
-    for number in range(TUNED_ROUNDS):
+def run_tuned(work: tuned.Tuned) -> tuned.Grid:
+    """Run a pipeline with each setting of its grid; then the best one again, by turns with AUTOTUNE."""
+    grid: dict[str, tuned.Rate] = {}
+    for number in range(GRID_ROUNDS):
         for setting in work.settings():
             progress(f"{work.name}, round {number + 1}: {setting}")
-            now = measure.rate(work.name, setting)
-            before = rates.get(setting)
-            if before is None or before.trouble or (not now.trouble and now.late > before.late):
-                rates[setting] = now
-    return rates
+            grid[setting] = better(grid.get(setting), measure.rate(work.name, setting))
+    best = max(grid, key=lambda setting: grid[setting].late)
+    last: dict[str, tuned.Rate] = {}
+    for number in range(FINAL_ROUNDS):
+        for setting in (best, tuned.AUTOTUNE):
+            progress(f"{work.name}, last round {number + 1}: {setting}")
+            last[setting] = better(last.get(setting), measure.rate(work.name, setting))
+    return tuned.Grid(grid, best, last[best], last[tuned.AUTOTUNE])
+
+
+def better(before: tuned.Rate | None, now: tuned.Rate) -> tuned.Rate:
+    """The better one of two runs."""
+    keeps = before is not None and not before.trouble and (now.trouble or now.late <= before.late)
+    return before if before is not None and keeps else now
 
 
 def installed(library: str) -> bool:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from benchmarks import cgroup as cgroups
 from benchmarks import procfs
 from benchmarks.memory.pipeline import Pipeline, bound
+from benchmarks.tuned import Rate
 from benchmarks.watch import Watch
 
 
@@ -70,16 +71,6 @@ def inside_cgroup(pipeline: Pipeline) -> Seen | None:
         return child("memory", pipeline.name, "penstock", group, bound(pipeline.budget))
     finally:
         group.remove()
-
-
-@dataclass(frozen=True)
-class Rate:
-    """How many elements a second came: at first, then; and what was chosen by then."""
-
-    early: float = 0.0
-    late: float = 0.0
-    chosen: tuple[str, ...] = ()
-    trouble: str = ""
 
 
 def rate(name: str, setting: str) -> Rate:

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from benchmarks.declare import Peer, Work
-from benchmarks.measure import Point, Rate, Seen
+from benchmarks.measure import Point, Seen
 from benchmarks.memory.pipeline import MIB, SLACK, Pipeline, bound
-from benchmarks.tuned import AUTOTUNE, Tuned
+from benchmarks.tuned import Grid, Tuned
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
@@ -123,30 +123,29 @@ def survival(seen: Seen | None) -> str:
     return "failed" if seen.trouble else "survived"
 
 
-def tuned(results: dict[Tuned, dict[str, Rate]]) -> list[str]:
+def tuned(results: dict[Tuned, Grid]) -> list[str]:
     """All pipelines: what AUTOTUNE came to, against the best of the grid."""
     rows = []
-    for work, rates in results.items():
-        own = rates.get(AUTOTUNE, Rate())
-        best = max((setting for setting in rates if setting != AUTOTUNE), key=lambda each: rates[each].late)
+    for work, seen in results.items():
+        own, best = seen.own, max(seen.again.late, 1e-9)
         rows.append(
             [
                 work.title,
                 f"{own.late:,.0f}",
-                f"{rates[best].late:,.0f} ({best.replace(' ', ', ')})",
-                f"{100 * own.late / max(rates[best].late, 1e-9):.0f}%",
-                f"{100 * own.early / max(rates[best].late, 1e-9):.0f}%",
+                f"{seen.again.late:,.0f} ({seen.best.replace(' ', ', ')})",
+                f"{100 * own.late / best:.0f}%",
+                f"{100 * own.early / best:.0f}%",
                 "; ".join(own.chosen) or own.trouble,
             ]
         )
     return table(["pipeline", "AUTOTUNE", "best of the grid", "of it", "until then", "chosen"], rows)
 
 
-def grid(work: Tuned, rates: dict[str, Rate]) -> list[str]:
+def grid(work: Tuned, seen: Grid) -> list[str]:
     """The grid of one pipeline: a row for each number of calls, a column for each depth."""
     head = ["calls", *(f"prefetch({depth})" for depth in work.depths)]
     rows = [
-        [str(calls), *(f"{rates.get(f'{calls} {depth}', Rate()).late:,.0f}" for depth in work.depths)]
+        [str(calls), *(f"{seen.grid[f'{calls} {depth}'].late:,.0f}" for depth in work.depths)]
         for calls in work.calls
     ]
     return table(head, rows)

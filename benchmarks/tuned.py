@@ -33,8 +33,28 @@ class Tuned:
     step: Callable[[Any], None] = lambda _: None
 
     def settings(self) -> list[str]:
-        """All of the grid, and `AUTOTUNE`."""
-        return [*(f"{calls} {depth}" for calls in self.calls for depth in self.depths), AUTOTUNE]
+        """All of the grid."""
+        return [f"{calls} {depth}" for calls in self.calls for depth in self.depths]
+
+
+@dataclass(frozen=True)
+class Rate:
+    """How many elements a second came: at first, then; and what was chosen by then."""
+
+    early: float = 0.0
+    late: float = 0.0
+    chosen: tuple[str, ...] = ()
+    trouble: str = ""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """What came of each setting; which was the best; what came of it once more, and of `AUTOTUNE` then."""
+
+    grid: dict[str, Rate]
+    best: str
+    again: Rate
+    own: Rate
 
 
 def waits(number: Any) -> Any:
