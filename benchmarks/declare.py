@@ -49,8 +49,9 @@ class Work:
 
     `tally` turns one delivered item into sums (the first one its number of elements); the check
     pass adds them up and compares them with `expected(inputs)`. Timed passes count items only.
-    `repeat` says how many times as many rounds as others it gets: Python code of the same kind differs
-    by a tenth from process to process.
+    `again` names libraries of which the fastest form is run again in the end, by turns with Penstock: of
+    many that differ by a tenth from process to process the fastest is lucky as well, and so it is these last
+    runs, as many of each, that are compared.
     """
 
     name: str
@@ -62,4 +63,4 @@ class Work:
     peers: tuple[Peer, ...]
     goal: float | None = None
     against: str = ""
-    repeat: int = 1
+    again: tuple[str, ...] = ()

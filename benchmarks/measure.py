@@ -15,6 +15,8 @@ class Seen:
 
     first: float | None = None
     passes: list[float] = field(default_factory=list)
+    last: list[float] = field(default_factory=list)
+    """The best pass of each process of the last rounds, where there were some (`Work.again`)."""
     peak: int = 0
     after_close: int = 0
     refusal: str = ""
@@ -23,8 +25,8 @@ class Seen:
 
     @property
     def best(self) -> float | None:
-        """The quickest timed pass; the first pass where it was too long to repeat."""
-        return min(self.passes, default=self.first)
+        """The quickest timed pass, of the last rounds if any; the first pass where it was too long."""
+        return min(self.last or self.passes, default=self.first)
 
 
 def child(kind: str, name: str, peer: str, group: cgroups.Cgroup | None = None, room: int = 0) -> Seen:

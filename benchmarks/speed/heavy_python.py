@@ -172,7 +172,7 @@ HEAVY = Work(
     ),
     goal=1.1,
     against="DataLoader",
-    repeat=5,
+    again=("torch",),
 )
 
 
@@ -197,6 +197,7 @@ def first_of(batch: int) -> Work:
         ),
         goal=3,
         against="DataLoader",
+        again=("torch",),
     )
 
 
