@@ -10,16 +10,17 @@ import numpy as np
 import pytest
 
 import penstock as ps
-from penstock.engine import roster, tuner
+from penstock.engine import depth, roster, tuner, turn
 
 
 @pytest.fixture(autouse=True)
 def quick_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Measure for a moment only, so that much is tried in a short run."""
-    monkeypatch.setattr(tuner, "WINDOW", 0.004)
+    for module in (depth, tuner, turn):
+        monkeypatch.setattr(module, "WINDOW", 0.004)
+        monkeypatch.setattr(module, "AGAIN", 0.01)
     monkeypatch.setattr(tuner, "LONGEST", 0.02)
     monkeypatch.setattr(tuner, "SETTLING", 0.0)
-    monkeypatch.setattr(tuner, "AGAIN", 0.01)
     monkeypatch.setattr(roster, "usable_cores", lambda: 4)
 
 

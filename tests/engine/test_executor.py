@@ -23,7 +23,8 @@ from penstock.engine import gil, roster, taken, worth
 from penstock.engine.cores import usable_cores
 from penstock.engine.gil import Probe
 from penstock.engine.processes import starting
-from penstock.engine.processes.serving import Server, serving
+from penstock.engine.processes.server_link import Server
+from penstock.engine.processes.serving import serving
 from penstock.engine.processes.travel import Packing
 from penstock.engine.taken import Taken
 from penstock.functions.plain_rows import Outcome

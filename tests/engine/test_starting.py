@@ -18,13 +18,13 @@ import pytest
 
 import penstock as ps
 from engine.leftovers import children, descriptors
-from penstock.engine.processes import lost
-from penstock.engine.processes import serving as serving_module
-from penstock.engine.processes.calls import Workers
+from penstock.engine.processes import lost, server_link
 from penstock.engine.processes.lingering import Lingering
 from penstock.engine.processes.link import Link
 from penstock.engine.processes.lost import WorkerLost
-from penstock.engine.processes.serving import Server, serving
+from penstock.engine.processes.room import Room
+from penstock.engine.processes.server_link import Server
+from penstock.engine.processes.serving import serving
 from penstock.engine.processes.slab import STEP, Slab
 from penstock.engine.processes.starting import Functions
 from penstock.engine.processes.wire import Hangup, readable
@@ -149,8 +149,8 @@ def test_given_one_that_cannot_be_told_then_those_that_were_begun_with_it_are_en
     monkeypatch.setattr(Link, "look", refused)
     with ds.iterate() as it:
         assert [int(next(it)) for _ in range(39)] == list(range(1, 40))
-        workers = it._run.root._running._roster.executor._workers  # type: ignore[attr-defined]
-        assert next(looks) > 2 and len(workers._links) <= 2
+        crew = it._run.root._running._roster.executor._workers._crew  # type: ignore[attr-defined]
+        assert next(looks) > 2 and len(crew._links) <= 2
 
 
 def test_given_workers_that_are_forked_at_once_then_none_keeps_what_tells_of_the_others_end() -> None:
@@ -228,9 +228,9 @@ def test_given_no_descriptor_for_a_second_slab_then_the_room_for_it_is_given_bac
 
     released: list[int] = []
     link: Any = SimpleNamespace(given=None, made=None, untold=refused)
-    workers: Any = SimpleNamespace(_reserve=lambda _: True, _release=released.append)
+    room: Any = SimpleNamespace(reserve=lambda _: True, release=released.append)
     with pytest.raises(OSError, match="Too many"):
-        Workers._slabs(workers, link)
+        Room.furnish(room, link)
     assert released == [STEP] and link.given.size == STEP
     link.given.close()
 
@@ -266,7 +266,7 @@ def test_given_a_thread_between_two_looks_at_a_server_that_is_ended_then_it_is_t
 
     server = Server()
     server.load(["json"], lambda: False)
-    monkeypatch.setattr(serving_module, "readable", look)
+    monkeypatch.setattr(server_link, "readable", look)
     os.kill(server._process.pid, signal.SIGSTOP)  # it does not answer
     asking, ending = threading.Thread(target=ask), threading.Thread(target=server.end)
     asking.start()

@@ -24,7 +24,8 @@ from numpy.random import rand
 import penstock as ps
 from engine.leftovers import children
 from penstock.engine.processes import serving as serving_module
-from penstock.engine.processes.serving import Server, Serving, Threaded, apart, serving
+from penstock.engine.processes.server_link import Server, Threaded, apart
+from penstock.engine.processes.serving import Serving, serving
 from penstock.functions.effects import effects
 
 pytestmark = pytest.mark.usefixtures("one_server")

@@ -8,8 +8,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from penstock.engine.depth import Depth
 from penstock.engine.meter import Meter
-from penstock.engine.tuner import Calls, Depth, Turn, most_calls
+from penstock.engine.tuner import Calls, most_calls
+from penstock.engine.turn import Turn
 
 
 class Work:

@@ -20,7 +20,7 @@ from penstock.engine.meter import Meter
 from penstock.engine.parallel import Parallel
 from penstock.engine.prefetch import Prefetch
 from penstock.engine.stage import Seam, Stage, StageContext, start
-from penstock.engine.tuner import Turn
+from penstock.engine.turn import Turn
 from penstock.errors import ClosedError, PenstockError
 from penstock.graph.passes import block_bytes_for, plan_of
 from penstock.graph.plan import Node, Plan

@@ -30,8 +30,8 @@ ROOM = 16
 START = 0.1
 """Seconds until there is a worker process, where there is no server."""
 SOON = 0.03
-"""To start one takes a third of that from the calls made here meanwhile: who waits for a first batch that takes
-longer than this hardly notices, and the others come sooner."""
+"""To start one takes a third of that from the calls made here meanwhile: who waits for a first batch that
+takes longer than this hardly notices, and the others come sooner."""
 COPIED = 1e-9
 """Seconds that a byte takes to a worker and back."""
 

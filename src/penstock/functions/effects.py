@@ -16,12 +16,14 @@ import random
 import sys
 import types
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import partial
 from typing import Any
 
 import numpy as np
+
+from penstock.functions.writes import codes, last, written
 
 _CHANGES = frozenset(
     """
@@ -76,16 +78,16 @@ class _Look:
                 return why
         cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
         own = () if stays is _NOTHING else function.__code__.co_varnames[:1]
-        for code in _codes(function.__code__):
+        for code in codes(function.__code__):
             instructions = [one for one in dis.get_instructions(code) if one.opname != "CACHE"]
             for i, one in enumerate(instructions):
-                why = _written(instructions, i, cells, own)
+                why = written(instructions, i, cells, own)
                 if not why and one.opname == "LOAD_GLOBAL":
                     value = function.__globals__.get(one.argval, getattr(builtins, one.argval, None))
                     why = self._used(value, one.argval, instructions[i + 1], depth)
                 elif not why and one.opname == "LOAD_DEREF" and one.argval in cells:
                     why = self._used(_content(cells[one.argval]), one.argval, instructions[i + 1], depth)
-                elif not why and one.opname.startswith("LOAD_FAST") and _last(one) in own:
+                elif not why and one.opname.startswith("LOAD_FAST") and last(one) in own:
                     why = self._of_own(stays, *instructions[i : i + 3], depth=depth)
                 if why:
                     return why
@@ -103,8 +105,8 @@ class _Look:
             self._seen.add(id(value))
             return self._code(value, depth - 1, stays)
         if after[1].argval in _CHANGES and not _is_changed_so(value):
-            return self._value(value, f"{_last(loads)}.{name}", depth)
-        return self._used(value, f"{_last(loads)}.{name}", after[1], depth)
+            return self._value(value, f"{last(loads)}.{name}", depth)
+        return self._used(value, f"{last(loads)}.{name}", after[1], depth)
 
     def _used(self, value: Any, name: str, after: dis.Instruction, depth: int) -> str:
         """What comes of a value from outside, given the instruction after the one that loads it."""
@@ -159,57 +161,6 @@ def _is_changed_so(value: Any) -> bool:
     """Whether methods with names such as `add` and `sort` change it, and do not give another one."""
     kinds = (list, dict, set, bytearray, deque, np.ndarray, io.IOBase)
     return isinstance(value, kinds) or type(value).__module__ in ("_queue", "queue", "threading")
-
-
-def _last(loads: dis.Instruction) -> Any:
-    """The name that an instruction loads: of two in one, since 3.13, the last."""
-    return loads.argval[-1] if isinstance(loads.argval, tuple) else loads.argval
-
-
-def _written(instructions: list[dis.Instruction], i: int, cells: dict[str, Any], own: tuple[str, ...]) -> str:
-    """What an instruction changes of things that are there before and after the call; in words."""
-    one = instructions[i]
-    if one.opname in ("STORE_GLOBAL", "DELETE_GLOBAL"):
-        return f"it sets the global {one.argval}"
-    if one.opname == "STORE_DEREF" and one.argval in cells:
-        return f"it sets {one.argval} of the function around it"
-    if one.opname in ("STORE_ATTR", "DELETE_ATTR") and _stays(instructions[i - 1], cells, own):
-        return f"it sets the attribute {one.argval}"
-    if one.opname in ("STORE_SUBSCR", "DELETE_SUBSCR"):
-        container = _before_index(instructions, i)
-        if container is not None and (container.opname == "LOAD_ATTR" or _stays(container, cells, own)):
-            return f"it sets items of {container.argval}"
-    return ""
-
-
-def _stays(loads: dis.Instruction, cells: dict[str, Any], own: tuple[str, ...]) -> bool:
-    """Whether what an instruction loads is there before and after the call."""
-    if loads.opname == "LOAD_DEREF":
-        return loads.argval in cells
-    # A SWAP comes before what is written in `a.b += c`, of which it is not easily told what `a` is.
-    return loads.opname in ("LOAD_GLOBAL", "SWAP") or _last(loads) in own
-
-
-def _before_index(instructions: list[dis.Instruction], i: int) -> dis.Instruction | None:
-    """Before an instruction that sets an item: the one that has loaded what the item is set of."""
-    pushed = 0
-    for j in range(i - 1, 0, -1):
-        one = instructions[j]
-        argument = one.arg if one.opcode >= dis.HAVE_ARGUMENT else None
-        try:
-            pushed += dis.stack_effect(one.opcode, argument, jump=False)
-        except ValueError:
-            return None
-        if pushed == 1:
-            return instructions[j - 1]
-    return None
-
-
-def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _codes(constant)
 
 
 def _content(cell: types.CellType) -> Any:

@@ -12,7 +12,8 @@ from time import monotonic
 from typing import Any
 
 from penstock.engine.processes.lost import WorkerLost, how_it_ended, kills, resident
-from penstock.engine.processes.serving import Forked, serving
+from penstock.engine.processes.server_link import Forked
+from penstock.engine.processes.serving import serving
 from penstock.engine.processes.slab import Slab
 from penstock.engine.processes.wire import STATUS, Hangup, answer, readable, send
 
@@ -117,6 +118,11 @@ class Link:
     def tell(self, made: Slab) -> None:
         """Tell the worker of a slab for results."""
         self.send(("made", made.number, made.size), (made.descriptor,))
+
+    def tell_given(self) -> None:
+        """Tell the worker which slab to read rows from."""
+        assert self.given is not None
+        self.send(("given", self.given.size), (self.given.descriptor,))
 
     @property
     def row(self) -> int:

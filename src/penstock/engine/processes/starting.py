@@ -9,7 +9,8 @@ from collections.abc import Callable, Container
 
 from penstock.engine.processes.link import Link
 from penstock.engine.processes.lost import TRIES, WorkerLost, resident
-from penstock.engine.processes.serving import Server, Stop, Threaded, serving
+from penstock.engine.processes.server_link import Server, Stop, Threaded
+from penstock.engine.processes.serving import serving
 from penstock.engine.processes.surroundings import surroundings
 from penstock.engine.processes.travel import Packing
 from penstock.engine.processes.wire import THREADED, Hangup
