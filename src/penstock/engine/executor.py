@@ -308,11 +308,14 @@ class Executor:
     def _use_workers(self, why: str) -> bool:
         """Have calls made in worker processes as soon as there are some; whether that can be."""
         try:
-            from penstock.engine.processes.calls import Workers  # importing Penstock is quick
+            from penstock.engine.processes.serving import serving  # importing Penstock is quick
 
-            # What it takes is known from an earlier run: without that, one result comes first.
-            guesses = self._in_order and bool(self._function.why and self._function.learned.nbytes)
-            self._workers = Workers(self._context, self._function, guesses=guesses)
+            with serving.starting():
+                from penstock.engine.processes.calls import Workers
+
+                # What it takes is known from an earlier run: without that, one result comes first.
+                guesses = self._in_order and bool(self._function.why and self._function.learned.nbytes)
+                self._workers = Workers(self._context, self._function, guesses=guesses)
         except (PenstockError, OSError) as error:
             if self._asked:
                 raise

@@ -7,7 +7,8 @@ import os
 import sys
 import threading
 import weakref
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from penstock.engine.processes.lingering import Lingering
@@ -38,6 +39,16 @@ class Serving:
         with self._lock:
             self._users += 1
             self._lingering.stop()
+
+    @contextmanager
+    def starting(self) -> Iterator[None]:
+        """Have the server start, which takes a while, in which something else may be done."""
+        self.use()
+        try:
+            self.server()
+            yield
+        finally:
+            self.leave()
 
     def leave(self) -> None:
         """Say that a run does not need it any more."""
