@@ -25,6 +25,7 @@ from penstock.engine.gil import Probe
 from penstock.engine.processes import starting
 from penstock.engine.processes.server_link import Server
 from penstock.engine.processes.serving import serving
+from penstock.engine.processes.starting import Functions
 from penstock.engine.processes.travel import Packing
 from penstock.engine.taken import Taken
 from penstock.functions.plain_rows import Outcome
@@ -323,14 +324,21 @@ def test_given_runs_that_measure_together_then_nothing_of_either_is_lost() -> No
     assert (one.rows, one.row_bytes) == (2, 8)
 
 
-def test_given_workers_that_cannot_start_then_threads_call_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse() -> Any:
+@pytest.mark.parametrize(
+    ("owner", "name", "said"),
+    [(serving, "server", "cannot"), (Functions, "start", "could not")],
+    ids=["a server", "workers"],
+)
+def test_given_what_cannot_start_then_threads_call_it(
+    owner: Any, name: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Any) -> Any:
         raise ps.errors.PenstockError("no more processes")
 
-    monkeypatch.setattr(serving, "server", refuse)
+    monkeypatch.setattr(owner, name, refuse)
     got, report = run(auto(busy, 60))
     assert got == list(range(60))
-    assert "called in threads: worker processes could not be used: no more processes" in report
+    assert f"called in threads: worker processes {said} be used: no more processes" in report
 
 
 counted = 0

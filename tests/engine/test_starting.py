@@ -24,7 +24,7 @@ from penstock.engine.processes.link import Link
 from penstock.engine.processes.lost import WorkerLost
 from penstock.engine.processes.room import Room
 from penstock.engine.processes.server_link import Server
-from penstock.engine.processes.serving import serving
+from penstock.engine.processes.serving import Serving, serving
 from penstock.engine.processes.slab import STEP, Slab
 from penstock.engine.processes.starting import Functions
 from penstock.engine.processes.wire import Hangup, readable
@@ -279,3 +279,23 @@ def test_given_a_thread_between_two_looks_at_a_server_that_is_ended_then_it_is_t
     ending.join(60)
     assert told == [Hangup]
     assert server._control.fileno() == -1
+
+
+def test_given_a_function_that_cannot_go_to_workers_then_the_server_is_not_kept_for_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lock = threading.Lock()  # cannot be pickled
+    asked: list[int] = []
+    server = Serving.server
+
+    def starts(self: Serving) -> Server:
+        asked.append(self._users)
+        return server(self)
+
+    monkeypatch.setattr(Serving, "server", starts)
+    before = serving._users
+    ds = ps.Dataset.range(4).map(lambda x: (x, lock.locked())[0], executor="processes")
+    with pytest.raises(ps.errors.PenstockError, match="cannot be brought into a worker process"):
+        list(ds)
+    assert asked == [before + 1], "it starts before that is known"
+    assert serving._users == before
