@@ -134,6 +134,7 @@ def run_again(work: Work, results: dict[Peer, Seen]) -> None:
             progress(f"{work.name}, last round {number + 1}: {peer.name}")
             seen = measure.child("speed", work.name, peer.name)
             results[peer].trouble = results[peer].trouble or seen.trouble
+            results[peer].first = quicker(results[peer].first, seen.first)
             if seen.passes:
                 results[peer].last.append(min(seen.passes))
 
@@ -144,15 +145,20 @@ def settled(seen: Seen) -> bool:
 
 
 def together(before: Seen | None, now: Seen) -> Seen:
-    """Join two runs of the same peer: all passes, the earliest first pass, the higher peak."""
+    """Join two runs of the same peer: all passes, the quicker first pass, the higher peak."""
     if before is None:
         return now
     return Seen(
-        first=before.first,
+        first=quicker(before.first, now.first),
         passes=before.passes + now.passes,
         peak=max(before.peak, now.peak),
         trouble=now.trouble,
     )
+
+
+def quicker(one: float | None, other: float | None) -> float | None:
+    """The smaller one of two times, where there are two."""
+    return min((each for each in (one, other) if each is not None), default=None)
 
 
 def run_memory(pipeline: Pipeline, quick: bool) -> tuple[Seen, Seen, Seen | None]:
