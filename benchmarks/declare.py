@@ -49,9 +49,8 @@ class Work:
 
     `tally` turns one delivered item into sums (the first one its number of elements); the check
     pass adds them up and compares them with `expected(inputs)`. Timed passes count items only.
-    `again` names libraries of which the fastest form is run again in the end, by turns with Penstock: of
-    many that differ by a tenth from process to process the fastest is lucky as well, and so it is these last
-    runs, as many of each, that are compared.
+    `repeat` says how many times as many rounds as others it gets: Python code of the same kind differs
+    by a tenth from process to process.
     """
 
     name: str
@@ -63,4 +62,4 @@ class Work:
     peers: tuple[Peer, ...]
     goal: float | None = None
     against: str = ""
-    again: tuple[str, ...] = ()
+    repeat: int = 1

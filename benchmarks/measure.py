@@ -1,6 +1,7 @@
 """One child, from start to end: what the parent saw of it."""
 
 from dataclasses import dataclass, field
+from statistics import median
 
 from benchmarks import cgroup as cgroups
 from benchmarks import procfs
@@ -11,12 +12,12 @@ from benchmarks.watch import Watch
 
 @dataclass
 class Seen:
-    """What one child did: seconds of its passes, bytes over idle, and how it ended."""
+    """What the processes of one peer did: seconds of their passes, bytes over idle, and how they ended."""
 
-    first: float | None = None
-    passes: list[float] = field(default_factory=list)
-    last: list[float] = field(default_factory=list)
-    """The best pass of each process of the last rounds, where there were some (`Work.again`)."""
+    firsts: list[float] = field(default_factory=list)
+    """The first pass of each process."""
+    bests: list[float] = field(default_factory=list)
+    """The quickest timed pass of each process that had some."""
     peak: int = 0
     after_close: int = 0
     refusal: str = ""
@@ -24,14 +25,27 @@ class Seen:
     killed: bool = False
 
     @property
+    def first(self) -> float | None:
+        """What a first pass takes: in the middle of those of all processes."""
+        return median(self.firsts) if self.firsts else None
+
+    @property
     def best(self) -> float | None:
-        """The quickest timed pass, of the last rounds if any; the first pass where it was too long."""
-        return min(self.last or self.passes, default=self.first)
+        """The quickest timed pass; the first pass where it was too long to repeat."""
+        return min(self.bests, default=self.first)
+
+    def add(self, other: "Seen") -> None:
+        """Another process of the same peer has done this."""
+        self.firsts += other.firsts
+        self.bests += other.bests
+        self.peak = max(self.peak, other.peak)
+        self.trouble = self.trouble or other.trouble
 
 
 def child(kind: str, name: str, peer: str, group: cgroups.Cgroup | None = None, room: int = 0) -> Seen:
     """Run one child; with `group`, limit it to what is charged when idle and `room` bytes more."""
     seen = Seen()
+    passes: list[float] = []
     idle = 0
     with Watch([kind, name, peer]) as watch:
         for event in watch.events():
@@ -44,9 +58,9 @@ def child(kind: str, name: str, peer: str, group: cgroups.Cgroup | None = None, 
                     if group is not None:
                         group.limit(group.charged() + room)
                 case "pass" if event["first"]:
-                    seen.first = event["seconds"]
+                    seen.firsts = [event["seconds"]]
                 case "pass":
-                    seen.passes.append(event["seconds"])
+                    passes.append(event["seconds"])
                 case "refused":
                     seen.refusal = event["reason"]
                 case "done" | "closed":
@@ -61,6 +75,7 @@ def child(kind: str, name: str, peer: str, group: cgroups.Cgroup | None = None, 
             seen.trouble = f"ended with status {status}: {watch.complaint()}"
     if group is not None:
         seen.killed = group.kills() > 0
+    seen.bests = [min(passes)] if passes and not seen.trouble else []
     return seen
 
 

@@ -6,7 +6,7 @@ from benchmarks import resume, tables, words
 from benchmarks.declare import Peer, Work
 from benchmarks.measure import Point, Seen
 from benchmarks.memory.pipeline import Pipeline
-from benchmarks.tuned import AUTOTUNE, Grid, Tuned
+from benchmarks.tuned import Grid, Tuned
 
 HEAD = """# Results
 
@@ -41,8 +41,8 @@ TUNED = """
 
 Elements a second with `AUTOTUNE` for the calls and the prefetch, after two seconds and 200 batches,
 and with each setting of a hand-made grid (calls at once, elements of prefetch): the better of two runs
-of each. The best of so many is lucky as well, so it is run again, by turns with `AUTOTUNE`; of these runs,
-four of each, the best ones are compared. The goal is 90%.
+of each. The best of so many runs is also the luckiest, so the two best settings are run again, by turns
+with `AUTOTUNE`, five times each; of each the run in the middle is compared. The goal is 90% of the best.
 """
 
 RESUME = """
@@ -87,7 +87,9 @@ class Results:
         tuned = [
             f"{work.name} {setting}: {rate.trouble}"
             for work, seen in self.tuned.items()
-            for setting, rate in [*seen.grid.items(), (seen.best, seen.again), (AUTOTUNE, seen.own)]
+            for runs in (seen.rates, seen.last)
+            for setting, rates in runs.items()
+            for rate in rates
             if rate.trouble
         ]
         resumed = [
@@ -117,8 +119,8 @@ def write(results: Results) -> str:
         lines += [MEMORY, *tables.memory(results.memory)]
     if results.tuned:
         lines += [TUNED, *tables.tuned(results.tuned)]
-        for work, seen in results.tuned.items():
-            lines += ["", f"### {work.title}", "", *tables.grid(work, seen)]
+        for pipeline, seen in results.tuned.items():
+            lines += ["", f"### {pipeline.title}", "", *tables.grid(pipeline, seen)]
     if results.resume:
         lines.append(RESUME)
         for title, rows in results.resume.items():

@@ -6,7 +6,12 @@ from statistics import median
 from benchmarks.declare import Peer, Work
 from benchmarks.measure import Point, Seen
 from benchmarks.memory.pipeline import MIB, SLACK, Pipeline, bound
-from benchmarks.tuned import Grid, Tuned
+from benchmarks.tuned import AUTOTUNE, Grid, Tuned
+
+SEVERAL = 4
+"""Of so many processes it is told how they differed."""
+EXACT = 3.0
+"""A ratio below this has two decimals: goals are near."""
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
@@ -20,13 +25,12 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def fastest(results: dict[Peer, Seen], library: str, forms: Sequence[str]) -> float | None:
-    """The best time of a library in some of its forms; of the one that was run again, if one was."""
-    ran = [
-        seen
+    """The best time of a library in some of its forms."""
+    times = [
+        seen.best
         for peer, seen in results.items()
         if peer.system == library and peer.form in forms and seen.best is not None
     ]
-    times = [seen.best for seen in [seen for seen in ran if seen.last] or ran if seen.best is not None]
     return min(times, default=None)
 
 
@@ -35,7 +39,7 @@ def ratio(base: float | None, seconds: float | None) -> str:
     if base is None or seconds is None:
         return "-"
     times = base / seconds
-    return f"{times:.1f}" if times >= 0.95 else f"{times:.2f}"
+    return f"{times:.1f}" if times >= EXACT else f"{times:.2f}"
 
 
 def speed(results: dict[Peer, Seen]) -> list[str]:
@@ -62,9 +66,11 @@ def note(seen: Seen) -> str:
     """What a reader has to know about one peer's time; what exactly went wrong is not published."""
     if seen.trouble:
         return "failed"
-    if seen.last:
-        return f"run {len(seen.last)} times more, by turns; half of them took {median(seen.last):.3f} or less"
-    return "" if seen.passes else "first pass counts"
+    if not seen.bests:
+        return "first pass counts"
+    if len(seen.bests) < SEVERAL:
+        return ""
+    return f"the best of {len(seen.bests)} processes; their middle {median(seen.bests):.4f}"
 
 
 def goals(results: dict[Work, dict[Peer, Seen]]) -> list[str]:
@@ -131,28 +137,29 @@ def tuned(results: dict[Tuned, Grid]) -> list[str]:
     """All pipelines: what AUTOTUNE came to, against the best of the grid."""
     rows = []
     for work, seen in results.items():
-        own, best = seen.own, max(seen.again.late, 1e-9)
+        own, best = seen.middle(AUTOTUNE), max(seen.middle_late(seen.best), 1e-9)
+        worst = min(rate.late for rate in seen.last[AUTOTUNE])
         rows.append(
             [
                 work.title,
                 f"{own.late:,.0f}",
-                f"{seen.again.late:,.0f} ({seen.best.replace(' ', ', ')})",
-                f"{100 * own.late / best:.0f}%",
-                f"{100 * own.early / best:.0f}%",
+                f"{best:,.0f} ({seen.best.replace(' ', ', ')})",
+                *(f"{100 * late / best:.0f}%" for late in (own.late, worst, own.early)),
                 "; ".join(own.chosen) or own.trouble,
             ]
         )
-    return table(["pipeline", "AUTOTUNE", "best of the grid", "of it", "until then", "chosen"], rows)
+    head = ["pipeline", "AUTOTUNE", "best of the grid", "of it", "its slowest run", "until then", "chosen"]
+    return table(head, rows)
 
 
 def grid(work: Tuned, seen: Grid) -> list[str]:
     """The grid of one pipeline: a row for each number of calls, a column for each depth."""
+
+    def best(calls: int, depth: int) -> str:
+        return f"{max(rate.late for rate in seen.rates[f'{calls} {depth}']):,.0f}"
+
     head = ["calls", *(f"prefetch({depth})" for depth in work.depths)]
-    rows = [
-        [str(calls), *(f"{seen.grid[f'{calls} {depth}'].late:,.0f}" for depth in work.depths)]
-        for calls in work.calls
-    ]
-    return table(head, rows)
+    return table(head, [[str(calls), *(best(calls, depth) for depth in work.depths)] for calls in work.calls])
 
 
 def flat(results: dict[str, tuple[list[Point], str]]) -> list[str]:

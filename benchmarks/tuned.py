@@ -49,12 +49,24 @@ class Rate:
 
 @dataclass(frozen=True)
 class Grid:
-    """What came of each setting; which was the best; what came of it once more, and of `AUTOTUNE` then."""
+    """What came of each run of each setting; and of the last runs, of the best settings and of `AUTOTUNE`."""
 
-    grid: dict[str, Rate]
-    best: str
-    again: Rate
-    own: Rate
+    rates: dict[str, list[Rate]]
+    last: dict[str, list[Rate]]
+
+    @property
+    def best(self) -> str:
+        """The best setting: in the middle of its last runs."""
+        return max((setting for setting in self.last if setting != AUTOTUNE), key=self.middle_late)
+
+    def middle(self, setting: str) -> Rate:
+        """The run in the middle of the last ones; one that failed counts as the slowest."""
+        runs = sorted(self.last[setting], key=lambda rate: rate.late)
+        return runs[len(runs) // 2]
+
+    def middle_late(self, setting: str) -> float:
+        """How many elements a second came in it."""
+        return self.middle(setting).late
 
 
 def waits(number: Any) -> Any:

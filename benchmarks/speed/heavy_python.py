@@ -172,7 +172,7 @@ HEAVY = Work(
     ),
     goal=1.1,
     against="DataLoader",
-    again=("torch",),
+    repeat=3,
 )
 
 
@@ -197,7 +197,7 @@ def first_of(batch: int) -> Work:
         ),
         goal=3,
         against="DataLoader",
-        again=("torch",),
+        repeat=3,
     )
 
 

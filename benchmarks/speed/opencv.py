@@ -106,7 +106,7 @@ WORK = Work(
     expected=expected,
     goal=1.2,
     against="the better of tf.data and DataLoader",
-    again=("tf.data", "torch"),
+    repeat=3,
     peers=(
         Peer("penstock", "", penstock),
         Peer("tf.data", "naive", tf_data("naive")),

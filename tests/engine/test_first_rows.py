@@ -71,13 +71,13 @@ def test_given_first_rows_that_are_soon_there_then_workers_are_started_after_the
             pass
 
 
-@pytest.mark.parametrize(("start", "there"), [(0.0, False), (NEVER, True)], ids=["long", "server"])
+@pytest.mark.parametrize(("soon", "there"), [(0.0, False), (NEVER, True)], ids=["long", "server"])
 def test_given_first_rows_that_take_longer_or_a_server_then_nobody_waits(
-    gone: list[int], start: float, there: bool, monkeypatch: pytest.MonkeyPatch
+    gone: list[int], soon: float, there: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(executor, "MEASURED", 1e-6)
     monkeypatch.setattr(executor, "ONE_THREAD", NEVER)
-    monkeypatch.setattr(worth, "SOON", start)
+    monkeypatch.setattr(worth, "SOON", soon)
     monkeypatch.setattr(worth, "server_is_there", lambda: there)
     with auto(busy).batch(ASKED).iterate() as it:
         next(it)

@@ -20,7 +20,7 @@ from penstock.blocks.structure import LEAF, structure_of
 from penstock.engine import roster
 from penstock.engine.guesses import agrees
 from penstock.engine.processes.calls import Workers
-from penstock.engine.processes.crew import Crew
+from penstock.engine.processes.staff import Staff
 from penstock.errors import DataError, ElementError
 from penstock.functions.plain_rows import PlainRows
 
@@ -210,7 +210,7 @@ def test_given_a_worker_that_has_made_later_rows_then_these_decide_nothing(
             raise ValueError(x)
         return x if x < 8 else (x, 1)
 
-    monkeypatch.setattr(Crew, "take", longest_idle)
+    monkeypatch.setattr(Staff, "take", longest_idle)
     rows = ps.Dataset.range(60).map(makes, num_parallel_calls=2, executor="processes")
     ds = rows.ignore_errors().batch(20)
     for _ in range(3):

@@ -19,13 +19,14 @@ import pytest
 import penstock as ps
 from engine.leftovers import children, descriptors
 from penstock.engine.processes import lost, server_link
+from penstock.engine.processes import serving as serving_module
 from penstock.engine.processes.lingering import Lingering
 from penstock.engine.processes.link import Link
 from penstock.engine.processes.lost import WorkerLost
-from penstock.engine.processes.room import Room
 from penstock.engine.processes.server_link import Server
 from penstock.engine.processes.serving import Serving, serving
 from penstock.engine.processes.slab import STEP, Slab
+from penstock.engine.processes.slab_room import SlabRoom
 from penstock.engine.processes.starting import Functions
 from penstock.engine.processes.wire import Hangup, readable
 from penstock.engine.roster import Roster
@@ -149,8 +150,8 @@ def test_given_one_that_cannot_be_told_then_those_that_were_begun_with_it_are_en
     monkeypatch.setattr(Link, "look", refused)
     with ds.iterate() as it:
         assert [int(next(it)) for _ in range(39)] == list(range(1, 40))
-        crew = it._run.root._running._roster.executor._workers._crew  # type: ignore[attr-defined]
-        assert next(looks) > 2 and len(crew._links) <= 2
+        staff = it._run.root._running._roster.executor._workers._staff  # type: ignore[attr-defined]
+        assert next(looks) > 2 and len(staff._links) <= 2
 
 
 def test_given_workers_that_are_forked_at_once_then_none_keeps_what_tells_of_the_others_end() -> None:
@@ -230,7 +231,7 @@ def test_given_no_descriptor_for_a_second_slab_then_the_room_for_it_is_given_bac
     link: Any = SimpleNamespace(given=None, made=None, untold=refused)
     room: Any = SimpleNamespace(reserve=lambda _: True, release=released.append)
     with pytest.raises(OSError, match="Too many"):
-        Room.furnish(room, link)
+        SlabRoom.furnish(room, link)
     assert released == [STEP] and link.given.size == STEP
     link.given.close()
 
@@ -281,7 +282,7 @@ def test_given_a_thread_between_two_looks_at_a_server_that_is_ended_then_it_is_t
     assert server._control.fileno() == -1
 
 
-def test_given_a_function_that_cannot_go_to_workers_then_the_server_is_not_kept_for_it(
+def test_given_a_function_that_cannot_go_to_workers_then_nobody_is_counted_for_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     lock = threading.Lock()  # cannot be pickled
@@ -299,3 +300,18 @@ def test_given_a_function_that_cannot_go_to_workers_then_the_server_is_not_kept_
         list(ds)
     assert asked == [before + 1], "it starts before that is known"
     assert serving._users == before
+
+
+@pytest.mark.parametrize("asked", [False, True], ids=["for nobody", "for somebody"])
+def test_a_server_that_nobody_has_asked_for_anything_does_not_stay(
+    asked: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(serving_module, "LINGER", NEVER)
+    own = Serving()
+    with own.starting():
+        server = own.server()
+        if asked:
+            server.load((), lambda: False)
+    assert server.alive is asked
+    own.at_exit()
+    assert not server.alive

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import penstock as ps
 from contract.op_contract import OpContract
-from penstock.engine.stage import StageContext
+from penstock.engine.context import StageContext
 from penstock.ops import interleave
 
 

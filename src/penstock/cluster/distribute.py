@@ -9,7 +9,7 @@ from penstock.cluster.connection import check_engine, connected
 from penstock.cluster.feeding import Feeding
 from penstock.cluster.line import Away, Elsewhere, Mapped, line_of, one_by_one
 from penstock.cluster.worker import Job, job_of
-from penstock.engine.stage import StageContext
+from penstock.engine.context import StageContext
 from penstock.errors import ArgumentError
 from penstock.graph import checks
 from penstock.graph.op import Op

@@ -11,8 +11,8 @@ from penstock.cluster.chunk import GIVEN_UP, SPLIT, Chunk
 from penstock.cluster.crew import Crew
 from penstock.cluster.travel import Parcel, parcel_of
 from penstock.cluster.worker import Job
+from penstock.engine.context import StageContext
 from penstock.engine.processes.travel import Sent
-from penstock.engine.stage import StageContext
 from penstock.errors import ElementError, WorkerError
 from penstock.graph.running import Running
 from penstock.graph.track import Pace

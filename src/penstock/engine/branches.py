@@ -18,7 +18,7 @@ from penstock.blocks.block import Block
 from penstock.engine.aside import Aside, end_all
 from penstock.engine.branch import Branch
 from penstock.engine.cancel import Cancel, Cancelled
-from penstock.engine.stage import StageContext
+from penstock.engine.context import StageContext
 from penstock.engine.tuner import Calls
 from penstock.errors import BudgetError, ElementError
 from penstock.graph.branching import Branches, Branching, Opening

@@ -19,9 +19,9 @@ from penstock.blocks.block import Block
 from penstock.blocks.later import has_images
 from penstock.engine import worth
 from penstock.engine.cancel import Cancelled
+from penstock.engine.context import StageContext
 from penstock.engine.crowd import Crowd
 from penstock.engine.portions import Portions
-from penstock.engine.stage import StageContext
 from penstock.engine.taken import Taken
 from penstock.errors import BudgetError, ElementError, PenstockError
 from penstock.functions.effects import effects
@@ -310,7 +310,7 @@ class Executor:
         try:
             from penstock.engine.processes.serving import serving  # importing Penstock is quick
 
-            with serving.starting():
+            with serving.starting():  # which takes longer than to load this
                 from penstock.engine.processes.calls import Workers
 
                 # What it takes is known from an earlier run: without that, one result comes first.

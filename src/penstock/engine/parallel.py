@@ -19,10 +19,10 @@ from typing import Any
 from penstock.blocks.block import Block
 from penstock.engine.aside import Aside, end_all
 from penstock.engine.cancel import Cancel, Cancelled
+from penstock.engine.context import StageContext
 from penstock.engine.demand import MOST
 from penstock.engine.guesses import Undecided, agrees
 from penstock.engine.roster import ParallelOp, Roster
-from penstock.engine.stage import StageContext
 from penstock.errors import ElementError, PenstockError
 from penstock.graph.running import Divisible, Running, Task
 from penstock.graph.track import Pace

@@ -10,9 +10,9 @@ from typing import Any, Protocol
 from penstock.blocks.block import Block
 from penstock.engine.aside import Aside, end_all
 from penstock.engine.cancel import Cancel, Cancelled
+from penstock.engine.context import StageContext
 from penstock.engine.demand import MOST, Demand
 from penstock.engine.depth import Depth
-from penstock.engine.stage import StageContext
 from penstock.errors import ElementError
 from penstock.graph.running import Running
 from penstock.graph.track import Pace, State

@@ -14,7 +14,7 @@ from penstock.io.stores.stored import Stored
 from penstock.memory.pages import own_pages
 
 if TYPE_CHECKING:
-    from penstock.engine.stage import StageContext
+    from penstock.engine.context import StageContext
 
 RANGE = 1 << 20
 """So many bytes are fetched at a time."""

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+from penstock.engine.context import StageContext
 from penstock.engine.cores import usable_cores
 from penstock.engine.executor import Executor
 from penstock.engine.portions import Portions
-from penstock.engine.stage import StageContext
 from penstock.engine.tuner import Calls, most_calls
 from penstock.graph.op import AUTOTUNE
 from penstock.graph.running import Context, Divisible, Running

@@ -13,13 +13,14 @@ from penstock.blocks.block import Block
 from penstock.engine.beside import Beside
 from penstock.engine.branches import SideBySide
 from penstock.engine.cancel import Cancel
+from penstock.engine.context import StageContext
 from penstock.engine.demand import MOST, Demand
 from penstock.engine.endings import endings, inside, works_for
 from penstock.engine.lent import LentWatch, holders
 from penstock.engine.meter import Meter
 from penstock.engine.parallel import Parallel
 from penstock.engine.prefetch import Prefetch
-from penstock.engine.stage import Seam, Stage, StageContext, start
+from penstock.engine.stage import Seam, Stage, start
 from penstock.engine.turn import Turn
 from penstock.errors import ClosedError, PenstockError
 from penstock.graph.passes import block_bytes_for, plan_of

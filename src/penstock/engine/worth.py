@@ -30,8 +30,8 @@ ROOM = 16
 START = 0.1
 """Seconds until there is a worker process, where there is no server."""
 SOON = 0.03
-"""To start one takes a third of that from the calls made here meanwhile: who waits for a first batch that
-takes longer than this hardly notices, and the others come sooner."""
+"""Seconds: where what is left of the first rows takes less, they come first. To start a server holds up calls
+that are made here, by some 10 ms."""
 COPIED = 1e-9
 """Seconds that a byte takes to a worker and back."""
 
@@ -62,7 +62,7 @@ def enough_left(rows: int, before: int, each: float) -> bool:
 
 
 def soon(rows: int, each: float) -> bool:
-    """Whether calls with so many rows are to be done before a server is started, which would hold them up."""
+    """Whether calls with so many rows, the rest of the first batch, come before a server is started."""
     return rows * each < SOON and not server_is_there()
 
 

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from penstock.functions.writes import codes, last, written
+from penstock.functions.writes import loaded_name, nested_codes, written
 
 _CHANGES = frozenset(
     """
@@ -78,7 +78,7 @@ class _Look:
                 return why
         cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
         own = () if stays is _NOTHING else function.__code__.co_varnames[:1]
-        for code in codes(function.__code__):
+        for code in nested_codes(function.__code__):
             instructions = [one for one in dis.get_instructions(code) if one.opname != "CACHE"]
             for i, one in enumerate(instructions):
                 why = written(instructions, i, cells, own)
@@ -87,7 +87,7 @@ class _Look:
                     why = self._used(value, one.argval, instructions[i + 1], depth)
                 elif not why and one.opname == "LOAD_DEREF" and one.argval in cells:
                     why = self._used(_content(cells[one.argval]), one.argval, instructions[i + 1], depth)
-                elif not why and one.opname.startswith("LOAD_FAST") and last(one) in own:
+                elif not why and one.opname.startswith("LOAD_FAST") and loaded_name(one) in own:
                     why = self._of_own(stays, *instructions[i : i + 3], depth=depth)
                 if why:
                     return why
@@ -105,8 +105,8 @@ class _Look:
             self._seen.add(id(value))
             return self._code(value, depth - 1, stays)
         if after[1].argval in _CHANGES and not _is_changed_so(value):
-            return self._value(value, f"{last(loads)}.{name}", depth)
-        return self._used(value, f"{last(loads)}.{name}", after[1], depth)
+            return self._value(value, f"{loaded_name(loads)}.{name}", depth)
+        return self._used(value, f"{loaded_name(loads)}.{name}", after[1], depth)
 
     def _used(self, value: Any, name: str, after: dis.Instruction, depth: int) -> str:
         """What comes of a value from outside, given the instruction after the one that loads it."""

@@ -29,7 +29,7 @@ def _stays(loads: dis.Instruction, cells: dict[str, Any], own: tuple[str, ...]) 
     if loads.opname == "LOAD_DEREF":
         return loads.argval in cells
     # A SWAP comes before what is written in `a.b += c`, of which it is not easily told what `a` is.
-    return loads.opname in ("LOAD_GLOBAL", "SWAP") or last(loads) in own
+    return loads.opname in ("LOAD_GLOBAL", "SWAP") or loaded_name(loads) in own
 
 
 def _before_index(instructions: list[dis.Instruction], i: int) -> dis.Instruction | None:
@@ -47,14 +47,14 @@ def _before_index(instructions: list[dis.Instruction], i: int) -> dis.Instructio
     return None
 
 
-def codes(code: types.CodeType) -> Iterator[types.CodeType]:
+def nested_codes(code: types.CodeType) -> Iterator[types.CodeType]:
     """A code object and those within it: of lambdas, comprehensions and functions inside."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
-            yield from codes(constant)
+            yield from nested_codes(constant)
 
 
-def last(loads: dis.Instruction) -> Any:
+def loaded_name(loads: dis.Instruction) -> Any:
     """The name that an instruction loads: of two in one, since 3.13, the last."""
     return loads.argval[-1] if isinstance(loads.argval, tuple) else loads.argval

@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.blocks.block import Block
+from penstock.engine.context import StageContext
 from penstock.engine.guesses import Undecided
-from penstock.engine.processes.crew import Crew
 from penstock.engine.processes.link import Link
 from penstock.engine.processes.lost import TRIES, Losses, WorkerLost
 from penstock.engine.processes.slab import NO_ROW, Laid, Laying, copied, lying, slab_bytes
+from penstock.engine.processes.staff import Staff
 from penstock.engine.processes.travel import dumps, dumps_with
 from penstock.engine.processes.wire import Found, How, Unreadable
-from penstock.engine.stage import StageContext
 from penstock.functions.plain_rows import Outcome
 from penstock.functions.row_function import RowFunction
 
@@ -47,21 +47,22 @@ class Workers:
         """Workers that were lost with a whole block, at nobody knows which row."""
         last = function.functions[-1]
         self._losses = Losses(context.meter, last.where, last.label)
-        self._crew = Crew(context, function, last.where)
+        self._staff = Staff(context, function, last.where)
+        self._room, self._functions = self._staff.room, self._staff.functions
 
     @property
     def near(self) -> bool:
         """Whether workers are about to be ready, so that it is worth waiting for them."""
-        return self._crew.near
+        return self._staff.near
 
     def begin(self, count: int) -> None:
         """Have up to so many workers begin to get ready, if that takes no time; `prepare` waits for them."""
-        self._crew.begin(count)
+        self._staff.begin(count)
 
     def prepare(self) -> None:
         """Have a worker ready that nobody uses, for this thread. One that is lost at once is none."""
         self._thread.ahead = True
-        self._crew.prepare()
+        self._staff.prepare()
 
     def apply(self, block: Block, numbers: NDArray[np.int64], room: int, place: int) -> Outcome:
         """As `RowFunction.apply`."""
@@ -75,7 +76,7 @@ class Workers:
                 how = How(room, place, row_by_row, self._function.row_bytes)
                 outcome = self._call(part, numbers[: part.rows], how)
             except WorkerLost as lost:
-                self._crew.check()  # it was killed because the run ends
+                self._staff.check()  # it was killed because the run ends
                 if lost.row == NO_ROW:  # the next one says which row it is lost at
                     row_by_row = True
                     self._blocks_lost += 1
@@ -104,25 +105,25 @@ class Workers:
 
     def _call(self, block: Block, numbers: NDArray[np.int64], how: How) -> Outcome:
         """One try with one worker; another one where it cannot load what elements are of."""
-        known = frozenset(self._crew.functions.by_value)
+        known = frozenset(self._functions.by_value)
         try:
             laying = Laying(block, partial(dumps, by_value=known))
         except Exception as error:
             return self._here(block, numbers, how, f"elements cannot be pickled: {error}")
-        link = self._crew.take()
+        link = self._staff.take()
         whole = False
         try:
             answer = self._ask(link, laying, numbers, how)
             whole = not isinstance(answer, Unreadable)  # it has not heard what else it was told
         finally:
             if whole:
-                self._crew.give(link)
+                self._staff.give(link)
             else:
-                self._crew.drop(link)
+                self._staff.drop(link)
         if isinstance(answer, str):
             return self._here(block, numbers, how, answer)
         if isinstance(answer, Unreadable):
-            if self._crew.functions.goes_by_value(answer.module, known):
+            if self._functions.goes_by_value(answer.module, known):
                 return self._call(block, numbers, how)
             return self._here(block, numbers, how, f"elements cannot be loaded there: {answer.said}")
         outcome, found = answer
@@ -134,7 +135,7 @@ class Workers:
     ) -> tuple[Outcome, Found] | Unreadable | str:
         """What a worker makes of some rows; or why they are to be done here."""
         laid = laying.laid
-        if not self._crew.room.fits(link, "given", slab_bytes(laid.nbytes + numbers.nbytes)):
+        if not self._room.fits(link, "given", slab_bytes(laid.nbytes + numbers.nbytes)):
             return "no room for the slabs of worker processes"
         assert link.given is not None and link.made is not None
         laying.write(link.given)
@@ -146,14 +147,14 @@ class Workers:
         made_in = (link.made.number, link.made.size)
         message = ("call", laid, how, known, link.given.size, made_in, dropped)
         link.send(
-            message, dumps=dumps_with(frozenset(self._crew.functions.by_value), laid.packed.structure, known)
+            message, dumps=dumps_with(frozenset(self._functions.by_value), laid.packed.structure, known)
         )
         timeout = self._timeout
         if timeout is not None and not how.row_by_row:
             timeout *= max(1, len(numbers))  # nobody says at which of the rows it is
         answer = link.receive(timeout)
         if answer[0] == "room":
-            if not self._crew.room.fits(link, "made", answer[1]):
+            if not self._room.fits(link, "made", answer[1]):
                 link.send(("refused", 0))
                 return "no room for the slabs of worker processes"
             link.send(("grown", link.made.size))
@@ -181,7 +182,7 @@ class Workers:
         if copies and not link.copies:
             # The function keeps what it was given: that slab is its own from now on.
             link.copies = True
-            self._crew.room.replace_given(link)
+            self._room.replace_given(link)
         if raised is not None:
             raise raised.error()
         block = None
@@ -193,7 +194,7 @@ class Workers:
 
     def _block(self, link: Link, made: Laid) -> Block:
         """The results, where they lie if there is another slab for the worker; else in memory of our own."""
-        raw = None if any(made.objects) else self._crew.lending.lend(link, made.nbytes)
+        raw = None if any(made.objects) else self._staff.lending.lend(link, made.nbytes)
         if raw is not None:
             return lying(made, raw, pickle.loads)
         assert link.made is not None
@@ -219,4 +220,4 @@ class Workers:
 
     def close(self) -> None:
         """End all workers."""
-        self._crew.close()
+        self._staff.close()

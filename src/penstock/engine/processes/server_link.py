@@ -103,6 +103,11 @@ class Server:
         finally:
             theirs.close()
 
+    @property
+    def was_asked(self) -> bool:
+        """Whether somebody has asked it for anything; else it may still be starting, for nobody."""
+        return self._requests > 0
+
     def has(self, modules: Iterable[str]) -> bool:
         """Whether it is there, with these modules."""
         if self._answered < self._load or self.is_threaded or not self.alive:

@@ -1,4 +1,4 @@
-"""The one server of this process: started when a worker is first needed, gone when none is any more."""
+"""The one server of this process: started when calls are to go to workers, gone when none do any more."""
 
 from __future__ import annotations
 
@@ -42,7 +42,10 @@ class Serving:
 
     @contextmanager
     def starting(self) -> Iterator[None]:
-        """Have the server start, which takes a while, in which something else may be done."""
+        """Start the server, if there is none, while something else is done; it stays as long as that takes.
+
+        Who needs it for longer says so meanwhile (`use`).
+        """
         self.use()
         try:
             self.server()
@@ -56,7 +59,7 @@ class Serving:
             self._users -= 1
             if self._users or not (self._server or self._threaded):
                 return
-            if LINGER:
+            if LINGER and (self._server is None or self._server.was_asked):
                 self._lingering.begin(LINGER)
                 if self._server is not None:
                     self._server.have_ready(SPARES)

@@ -9,7 +9,7 @@ from penstock.memory.account import Account
 from penstock.memory.sizes import show_bytes
 
 
-class Room:
+class SlabRoom:
     """What workers share with this process, reserved before it is made."""
 
     def __init__(self, account: Account, where: str) -> None:
@@ -25,7 +25,7 @@ class Room:
         return True
 
     def reserve_functions(self, size: int) -> None:
-        """The same for what functions refer to, without which there are no workers."""
+        """Take so much for what functions refer to; `BudgetError` where there is no room."""
         if not self.reserve(size):
             raise BudgetError(
                 f"{self._where}: what the function refers to takes {show_bytes(size)} in memory shared with "

@@ -7,23 +7,23 @@ from collections import deque
 from contextlib import suppress
 
 from penstock.engine.cancel import Cancelled
+from penstock.engine.context import StageContext
 from penstock.engine.processes.lending import Lending
 from penstock.engine.processes.link import Link
 from penstock.engine.processes.lost import WorkerLost
-from penstock.engine.processes.room import Room
 from penstock.engine.processes.serving import SPARES, serving
+from penstock.engine.processes.slab_room import SlabRoom
 from penstock.engine.processes.starting import Functions
 from penstock.engine.processes.wire import Hangup
-from penstock.engine.stage import StageContext
 from penstock.errors import PenstockError
 from penstock.functions.row_function import RowFunction
 
 
-class Crew:
-    """One worker for each thread that was made ready for it; others borrow one of these."""
+class Staff:
+    """A worker for each thread that had one made ready; other threads borrow one of these."""
 
     def __init__(self, context: StageContext, function: RowFunction, where: str) -> None:
-        self.room = Room(context.account, where)
+        self.room = SlabRoom(context.account, where)
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
         """A worker is idle, or gone, or all are to end."""
