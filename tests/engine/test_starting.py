@@ -315,3 +315,7 @@ def test_a_server_that_nobody_has_asked_for_anything_does_not_stay(
     assert server.alive is asked
     own.at_exit()
     assert not server.alive
+    own._lingering.begin(0)  # its thread would wait for ever
+    if (thread := own._lingering.thread) is not None:
+        thread.join(60)
+        assert not thread.is_alive()

@@ -108,7 +108,7 @@ def test_given_a_batch_that_is_changed_then_other_windows_are_not() -> None:
 
 
 def test_given_plain_windows_then_no_dataset_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("penstock.engine.stage.StageContext.open", None)
+    monkeypatch.setattr("penstock.engine.context.StageContext.open", None)
     ds = ps.Dataset.range(50).window(4, 1, drop_remainder=True).flat_map(lambda w: w.batch(4))
     assert len(drain(ds)) == 47
 
