@@ -31,8 +31,8 @@ class Seen:
 
     @property
     def best(self) -> float | None:
-        """The quickest timed pass; the first pass where it was too long to repeat."""
-        return min(self.bests, default=self.first)
+        """The quickest timed pass; the first pass where it was too long to repeat. None where one failed."""
+        return None if self.trouble else min(self.bests, default=self.first)
 
     def add(self, other: "Seen") -> None:
         """Another process of the same peer has done this."""

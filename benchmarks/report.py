@@ -6,6 +6,7 @@ from benchmarks import resume, tables, words
 from benchmarks.declare import Peer, Work
 from benchmarks.measure import Point, Seen
 from benchmarks.memory.pipeline import Pipeline
+from benchmarks.rounds import FINALISTS, GRID_ROUNDS, LAST_ROUNDS
 from benchmarks.tuned import Grid, Tuned
 
 HEAD = """# Results
@@ -36,13 +37,14 @@ same Penstock pipeline runs under a limit of what was charged when idle plus the
 ("-": not tried, or no right to make one).
 """
 
-TUNED = """
+TUNED = f"""
 ## AUTOTUNE
 
 Elements a second with `AUTOTUNE` for the calls and the prefetch, after two seconds and 200 batches,
-and with each setting of a hand-made grid (calls at once, elements of prefetch): the better of two runs
-of each. The best of so many runs is also the luckiest, so the two best settings are run again, by turns
-with `AUTOTUNE`, five times each; of each the run in the middle is compared. The goal is 90% of the best.
+and with each setting of a hand-made grid (calls at once, elements of prefetch): the better of
+{GRID_ROUNDS} runs of each. The best of so many runs is also the luckiest, so the {FINALISTS} best settings
+are run again, by turns with `AUTOTUNE`, {LAST_ROUNDS} times each (with `--quick` all of it once); of each
+the run in the middle is compared. The goal is 90% of the best.
 """
 
 RESUME = """

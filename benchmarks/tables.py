@@ -8,10 +8,10 @@ from benchmarks.measure import Point, Seen
 from benchmarks.memory.pipeline import MIB, SLACK, Pipeline, bound
 from benchmarks.tuned import AUTOTUNE, Grid, Tuned
 
-SEVERAL = 4
+SEVERAL = 3
 """Of so many processes it is told how they differed."""
 EXACT = 3.0
-"""A ratio below this has two decimals: goals are near."""
+"""A ratio below this has two decimals, and is not rounded up: goals are near."""
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
@@ -39,7 +39,9 @@ def ratio(base: float | None, seconds: float | None) -> str:
     if base is None or seconds is None:
         return "-"
     times = base / seconds
-    return f"{times:.1f}" if times >= EXACT else f"{times:.2f}"
+    if times >= EXACT:
+        return f"{times:.1f}"
+    return f"{int(100 * times + 1e-6) / 100:.2f}"
 
 
 def speed(results: dict[Peer, Seen]) -> list[str]:
@@ -137,15 +139,16 @@ def tuned(results: dict[Tuned, Grid]) -> list[str]:
     """All pipelines: what AUTOTUNE came to, against the best of the grid."""
     rows = []
     for work, seen in results.items():
-        own, best = seen.middle(AUTOTUNE), max(seen.middle_late(seen.best), 1e-9)
-        worst = min(rate.late for rate in seen.last[AUTOTUNE])
+        own, best = seen.middle(AUTOTUNE), seen.middle_late(seen.best)
+        lates = (own.late, min(rate.late for rate in seen.last[AUTOTUNE]), own.early)
+        failed = sum(bool(rate.trouble) for runs in seen.last.values() for rate in runs)
         rows.append(
             [
                 work.title,
                 f"{own.late:,.0f}",
                 f"{best:,.0f} ({seen.best.replace(' ', ', ')})",
-                *(f"{100 * late / best:.0f}%" for late in (own.late, worst, own.early)),
-                "; ".join(own.chosen) or own.trouble,
+                *(f"{100 * late / best:.0f}%" if best else "-" for late in lates),
+                "; ".join(own.chosen) + (f" ({failed} runs failed)" if failed else ""),
             ]
         )
     head = ["pipeline", "AUTOTUNE", "best of the grid", "of it", "its slowest run", "until then", "chosen"]

@@ -67,6 +67,7 @@ def test_a_process_that_fails_in_a_later_round_is_told() -> None:
     seen = Seen([1.0], [0.5])
     seen.add(Seen([2.0], [], trouble="it fell"))
     assert (seen.trouble, seen.bests, tables.note(seen)) == ("it fell", [0.5], "failed")
+    assert seen.best is None and Seen([0.001], trouble="it fell").best is None
 
 
 def test_of_several_processes_the_middle_is_said() -> None:
@@ -75,7 +76,10 @@ def test_of_several_processes_the_middle_is_said() -> None:
     assert tables.note(Seen([1.0])) == "first pass counts"
 
 
-@pytest.mark.parametrize(("times", "said"), [(1.065, "1.06"), (2.9, "2.90"), (3.04, "3.0"), (110, "110.0")])
+@pytest.mark.parametrize(
+    ("times", "said"),
+    [(1.065, "1.06"), (2.9, "2.90"), (2.999, "2.99"), (1.1, "1.10"), (3.04, "3.0"), (110, "110.0")],
+)
 def test_small_ratios_are_said_to_two_decimals(times: float, said: str) -> None:
     assert tables.ratio(times, 1.0) == said
 
@@ -109,3 +113,8 @@ def test_a_run_of_a_pipeline_that_fails_is_told() -> None:
     grid = Grid({"1 1": [Rate(late=1.0)]}, {"1 1": [Rate(late=1.0)], AUTOTUNE: [Rate(trouble="it fell")]})
     made_up = Tuned("made_up", "made up", lambda *_: None, (1,), depths=(1,))
     assert Results([], tuned={made_up: grid}).trouble() == ["made_up AUTOTUNE: it fell"]
+    assert "(1 runs failed)" in tables.tuned({made_up: grid})[2]
+    none = Grid(
+        {"1 1": [Rate(trouble="it fell")]}, {"1 1": [Rate(trouble="it fell")], AUTOTUNE: [Rate(late=1.0)]}
+    )
+    assert tables.tuned({made_up: none})[2].count("| - ") == 3

@@ -313,6 +313,7 @@ def test_a_server_that_nobody_has_asked_for_anything_does_not_stay(
         if asked:
             server.load((), lambda: False)
     assert server.alive is asked
+    assert server._process.returncode == (None if asked else -signal.SIGKILL), "nobody waits for it to start"
     own.at_exit()
     assert not server.alive
     own._lingering.begin(0)  # its thread would wait for ever

@@ -186,6 +186,8 @@ class Server:
         """End it now, and its workers with it; who waits for it gets `Hangup`."""
         with contextlib.suppress(OSError):
             self._control.shutdown(socket.SHUT_RDWR)  # it takes its workers along, and leaves nobody behind
+        if not self.was_asked:  # it has no workers, and may be importing what it needs
+            self._process.kill()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(LEAVING)
         with contextlib.suppress(OSError):

@@ -57,9 +57,14 @@ class Serving:
         """Say that a run does not need it any more."""
         with self._lock:
             self._users -= 1
-            if self._users or not (self._server or self._threaded):
+            if self._users:
                 return
-            if LINGER and (self._server is None or self._server.was_asked):
+            if self._server is not None and not self._server.was_asked:
+                self._server.end()  # nobody has needed it after all
+                self._server = None
+            if not (self._server or self._threaded):
+                return
+            if LINGER:
                 self._lingering.begin(LINGER)
                 if self._server is not None:
                     self._server.have_ready(SPARES)

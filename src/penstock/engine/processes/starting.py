@@ -81,6 +81,8 @@ class Functions:
         """A worker that has loaded them: the one that was `begun`, if that becomes one."""
         why, turn = "", 0
         while turn < TRIES:
+            if stop():
+                raise Hangup("the run was closed")
             server = serving.server()
             try:
                 if begun is None:
