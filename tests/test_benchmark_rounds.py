@@ -63,6 +63,24 @@ def test_what_is_slow_or_fails_is_not_run_again(ran: list[str], monkeypatch: pyt
     assert Results([], speed={made_up: seen}).trouble() == ["made_up torch broken: it fell"]
 
 
+def test_a_slow_first_process_of_ours_is_run_again_but_a_failure_is_not_forgotten(
+    ran: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    child = measure.child
+    troubles = iter(["", "", "it fell"])
+
+    def slow(kind: str, name: str, who: str) -> Seen:
+        child(kind, name, who)
+        return Seen([9.0], trouble=next(troubles))
+
+    monkeypatch.setattr(measure, "child", slow)
+    ours = peer("penstock")
+    assert rounds.run_speed(work(ours), quick=True)[ours].trouble == ""
+    assert len(ran) == 2, "Numba had to compile"
+    assert rounds.run_speed(work(ours), quick=True)[ours].trouble == "it fell"
+    assert len(ran) == 3
+
+
 def test_a_process_that_fails_in_a_later_round_is_told() -> None:
     seen = Seen([1.0], [0.5])
     seen.add(Seen([2.0], [], trouble="it fell"))

@@ -29,6 +29,14 @@ def one_server() -> Iterator[None]:
 
 
 @pytest.fixture
+def no_server(one_server: None) -> Iterator[None]:
+    """Nobody keeps it: the server goes with the last run."""
+    serving.leave()
+    yield
+    serving.use()
+
+
+@pytest.fixture
 def ready_server(one_server: None, request: pytest.FixtureRequest) -> None:
     """That server is there from the beginning, with what functions of the test need: workers come at once."""
     needed = [request.module.__name__, *(name for name in sys.modules if name.startswith(LOADED))]

@@ -5,13 +5,10 @@ from __future__ import annotations
 import errno
 import os
 import re
-import subprocess
-import sys
 import threading
 import time
 import zlib
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -19,16 +16,13 @@ import pytest
 
 import penstock as ps
 from engine.probes import Heavy, Light, Partly
-from penstock.engine import gil, roster, taken, worth
-from penstock.engine.cores import usable_cores
+from penstock.engine import roster, taken, worth
 from penstock.engine.gil import Probe
 from penstock.engine.processes import starting
 from penstock.engine.processes.server_link import Server
 from penstock.engine.processes.serving import serving
 from penstock.engine.processes.starting import Functions
 from penstock.engine.processes.travel import Packing
-from penstock.engine.taken import Taken
-from penstock.functions.plain_rows import Outcome
 
 pytestmark = pytest.mark.usefixtures("ready_server")
 
@@ -301,29 +295,6 @@ def test_given_elements_that_fail_then_there_are_no_more_workers_than_were_asked
         assert pids - {os.getpid()} and len(pids - {os.getpid()}) <= 2
 
 
-def test_given_runs_that_measure_together_then_nothing_of_either_is_lost() -> None:
-    both = threading.Barrier(2)
-
-    class Seen:
-        @property
-        def nbytes(self) -> int:
-            with suppress(threading.BrokenBarrierError):
-                both.wait(0.2)  # in the middle of adding up
-            return 8
-
-    one = Taken()
-    outcome = Outcome(None, 1)
-    threads = [
-        threading.Thread(target=one.call, args=(lambda: outcome, Seen()), kwargs={"probe": False})
-        for _ in range(2)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert (one.rows, one.row_bytes) == (2, 8)
-
-
 @pytest.mark.parametrize(
     ("owner", "name", "said"),
     [(serving, "server", "cannot"), (Functions, "start", "could not")],
@@ -348,30 +319,6 @@ def counts(x: Any) -> Any:
     global counted
     counted += 1
     return x
-
-
-def test_a_probe_tells_who_holds_the_lock() -> None:
-    with Probe() as holding:
-        for _ in range(20):
-            busy(0)
-    with Probe() as waiting:
-        time.sleep(0.05)
-    assert holding.held > waiting.held
-
-
-def test_given_code_that_is_over_soon_then_a_probe_does_not_take_its_own_nap_for_letting_go(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(gil, "NAP", 0.02)
-    monkeypatch.setattr(gil, "for_a_core", lambda _: 0.0)  # whatever else the machine does
-    held = []
-    for _ in range(5):
-        with Probe() as probe:
-            until = time.perf_counter() + 0.028
-            while time.perf_counter() < until:
-                pass
-        held.append(probe.held)
-    assert sorted(held)[2] > worth.HOLDS
 
 
 def test_given_another_word_then_it_is_refused_when_declared() -> None:
@@ -417,19 +364,3 @@ def test_then_maps_that_are_made_one_keep_the_executor_that_was_asked_for() -> N
         assert [int(x) for x in it] == list(range(2, 62, 2))
         workers = it._run.root._running._roster.executor._workers  # type: ignore[attr-defined]
         assert workers is not None
-
-
-def test_given_cores_that_others_use_then_waiting_for_one_is_not_waiting_for_the_lock() -> None:
-    others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(3 * usable_cores())]
-    try:
-        held = []
-        for _ in range(5):
-            with Probe() as probe:
-                for i in range(20):
-                    packs(i)
-            held.append(probe.held)
-    finally:
-        for other in others:
-            other.kill()
-            other.wait()
-    assert sorted(held)[2] < worth.HOLDS

@@ -320,3 +320,13 @@ def test_a_server_that_nobody_has_asked_for_anything_does_not_stay(
     if (thread := own._lingering.thread) is not None:
         thread.join(60)
         assert not thread.is_alive()
+
+
+def test_given_a_run_that_has_ended_then_no_server_is_started_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    ds = in_workers(lambda x: x + 1)
+    with ds.iterate() as it:
+        next(it)
+        functions = it._run.root._running._roster.executor._workers._functions  # type: ignore[attr-defined]
+        monkeypatch.setattr(Serving, "server", lambda _: pytest.fail("a server was asked for"))
+        with pytest.raises(Hangup, match="closed"):
+            functions.start(lambda: True)
