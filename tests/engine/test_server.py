@@ -7,8 +7,10 @@ import resource
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ import pytest
 import penstock as ps
 from engine.leftovers import children, gone
 from penstock.engine.processes import serving as serving_module
+from penstock.engine.processes.server_link import Server
 from penstock.engine.processes.serving import serving
 from penstock.engine.processes.wire import Hangup
 
@@ -33,6 +36,52 @@ def where(x: Any) -> Any:
 
 def plain(x: Any) -> Any:
     return int(x) + 1
+
+
+@pytest.mark.usefixtures("no_server")
+@pytest.mark.parametrize("others", [0, 1])
+def test_when_all_rows_are_taken_then_workers_of_the_next_epoch_get_ready_unless_another_run_needs_the_core(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, others: int
+) -> None:
+    monkeypatch.setattr(serving_module, "LINGER", 30.0)
+    go_on = tmp_path / "go_on"
+
+    def waits_at_the_end(x: Any) -> int:
+        while x == 39 and not go_on.exists():
+            time.sleep(0.01)
+        return os.getpid()
+
+    asked: list[int] = []
+    have_ready = Server.have_ready
+
+    def notes(server: Server, workers: int) -> None:
+        asked.append(workers)
+        have_ready(server, workers)
+
+    monkeypatch.setattr(Server, "have_ready", notes)
+    ds = in_workers(ps.Dataset.range(40), waits_at_the_end).with_options(ps.Options(block_rows=4))
+    for _ in range(others):
+        serving.use()
+    with ds.iterate() as it:
+        used = {int(next(it)) for _ in range(36)}
+        server = serving._server
+        assert server is not None
+        until = time.monotonic() + 30
+        while sum(thread.name.startswith("penstock-map") for thread in threading.enumerate()) > 1:
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        assert len(asked) == (0 if others else 1)
+        while not others and len(children(server._process.pid)) < 2 + serving_module.SPARES:
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        ready = children(server._process.pid) - used
+        go_on.touch()
+        assert len(list(it)) == 4
+    for _ in range(others):
+        serving.leave()
+    if not others:
+        assert set(map(int, ds)) <= ready
+    end_the_server()
 
 
 @pytest.mark.usefixtures("no_server")

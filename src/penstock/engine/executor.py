@@ -160,6 +160,11 @@ class Executor:
         except (PenstockError, OSError) as error:  # too many files are open, say
             self._do_without(error)
 
+    def nothing_left(self) -> None:
+        """A thread has nothing to do any more, as all rows have been taken in."""
+        if self._workers is not None:
+            self._workers.nothing_left()
+
     def apply(self, block: Block, numbers: NDArray[np.int64], room: int, place: int) -> Outcome:
         """As `RowFunction.apply`, with an eye on what the calls cost."""
         workers = self._workers

@@ -173,6 +173,8 @@ class Parallel(Running):
                 self._wake()  # who pulls may leave the work to others now
             work = self._begin(number)
             if work is None:
+                if self._ended and executor is not None:
+                    executor.nothing_left()
                 if self._ended or not roster.unprepared(number):
                     return
                 continue

@@ -15,6 +15,7 @@ from penstock.engine.context import StageContext
 from penstock.engine.guesses import Undecided
 from penstock.engine.processes.link import Link
 from penstock.engine.processes.lost import TRIES, Losses, WorkerLost
+from penstock.engine.processes.serving import serving
 from penstock.engine.processes.slab import NO_ROW, Laid, Laying, copied, lying, slab_bytes
 from penstock.engine.processes.staff import Staff
 from penstock.engine.processes.travel import dumps, dumps_with
@@ -63,6 +64,10 @@ class Workers:
         """Have a worker ready that nobody uses, for this thread. One that is lost at once is none."""
         self._thread.ahead = True
         self._staff.prepare()
+
+    def nothing_left(self) -> None:
+        """A worker has nothing to do any more: it leaves a core to those of the next epoch."""
+        serving.nearly_over()
 
     def apply(self, block: Block, numbers: NDArray[np.int64], room: int, place: int) -> Outcome:
         """As `RowFunction.apply`."""

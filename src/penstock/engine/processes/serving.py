@@ -53,6 +53,12 @@ class Serving:
         finally:
             self.leave()
 
+    def nearly_over(self) -> None:
+        """Say that a run will not need more workers; if nobody else does, those of the next one get ready."""
+        with self._lock:
+            if self._users == 1 and LINGER and self._server is not None and self._server.was_asked:
+                self._server.have_ready(SPARES)
+
     def leave(self) -> None:
         """Say that a run does not need it any more."""
         with self._lock:
