@@ -121,24 +121,19 @@ class Bare:
 
 
 class First:
-    """The first batch of a stream, in the first epoch and in later ones; how an epoch ends is not counted."""
+    """The first batch of an epoch that goes on to its end, as those of a training loop do; only it is timed."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
         self._last: Any = None
-        self._epochs = 0
 
     def settle(self) -> None:
-        """End the stream before; this is not timed. The first epoch goes on to its end."""
-        if self._epochs == 1:
-            for _ in self._last:
-                pass
-        if hasattr(self._last, "close"):
-            self._last.close()
+        """Go on to the end; this is not timed. The next epoch begins at once."""
+        for _ in self._last:
+            pass
         self._last = None  # DataLoader ends its workers when nobody has its iterator any more
 
     def __iter__(self) -> Iterator[Any]:
-        self._epochs += 1
         self._last = iter(self._stream)
         yield next(self._last)
 
@@ -177,7 +172,7 @@ HEAVY = Work(
 
 
 def first_of(batch: int) -> Work:
-    """The first batch of so many rows; *first pass* is that of the first epoch: all have yet to start."""
+    """The first batch of so many rows, of epochs of `batch` rows each; *first pass* is that of the first epoch."""
     return Work(
         name=f"heavy_python_first_{batch}",
         title=f"the first batch of {batch} of the same, in later epochs",
@@ -191,7 +186,10 @@ def first_of(batch: int) -> Work:
             Peer("penstock", "asked", first(penstock("jit", batch)), "(executor='jit')"),
             Peer("tf.data", "naive", first(tf_data(batch)), "(numpy_function)"),
             Peer("torch", "naive", first(torch(1, keep=False, batch=batch)), "(1 worker)"),
-            Peer("torch", "best", first(torch(2, keep=False, batch=batch)), "(2 workers)"),
+            Peer("torch", "naive", first(torch(2, keep=False, batch=batch)), "(2 workers)"),
+            Peer("torch", "naive", first(torch(3, keep=False, batch=batch)), "(3 workers)"),
+            Peer("torch", "best", first(torch(2, keep=True, batch=batch)), "(2 workers, kept)"),
+            Peer("torch", "best", first(torch(3, keep=True, batch=batch)), "(3 workers, kept)"),
             Peer("grain", "best", first(grain(2, batch)), "(2 workers)"),
             Peer("no library", "", lambda _: Bare(batch, batch), "(2 bare processes)"),
         ),
