@@ -121,7 +121,7 @@ class Bare:
 
 
 class First:
-    """The first batch of an epoch that goes on to its end, as those of a training loop do; only it is timed."""
+    """The first batch of an epoch that goes on to its end, as in a training loop; only it is timed."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -172,7 +172,7 @@ HEAVY = Work(
 
 
 def first_of(batch: int) -> Work:
-    """The first batch of so many rows, of epochs of `batch` rows each; *first pass* is that of the first epoch."""
+    """The first batch of so many rows; *first pass* is that of the first epoch."""
     return Work(
         name=f"heavy_python_first_{batch}",
         title=f"the first batch of {batch} of the same, in later epochs",
