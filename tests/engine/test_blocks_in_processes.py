@@ -16,7 +16,7 @@ from engine.probes import Partly
 from penstock.blocks.block import Block
 from penstock.blocks.columns import DenseColumn
 from penstock.blocks.structure import structure_of
-from penstock.engine import executor, portions, roster, taken, worth
+from penstock.engine import choice, executor, portions, roster, taken, worth
 from penstock.engine.processes.calls import Workers
 from penstock.engine.processes.link import Link
 from penstock.engine.processes.lost import WorkerLost
@@ -36,9 +36,9 @@ pytestmark = pytest.mark.usefixtures("ready_server")
 def two_of_many_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(roster, "usable_cores", lambda: 2)
     monkeypatch.setattr(worth, "LEAST", 0.0)
-    monkeypatch.setattr(executor, "HEAVY", 1e-7)
-    monkeypatch.setattr(executor, "MEASURED", 1e-4)
-    monkeypatch.setattr(executor, "LONG_ENOUGH", 0.0)
+    monkeypatch.setattr(choice, "HEAVY", 1e-7)
+    monkeypatch.setattr(choice, "MEASURED", 1e-4)
+    monkeypatch.setattr(choice, "LONG_ENOUGH", 0.0)
     monkeypatch.setattr(worth, "COPIED", 0.0)
     monkeypatch.setattr(taken, "Probe", Partly)
 
@@ -131,7 +131,7 @@ def test_the_lock_the_cores_and_the_way_decide(
 
 
 def test_given_rows_that_take_nothing_then_nothing_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(executor, "HEAVY", 1.0)
+    monkeypatch.setattr(choice, "HEAVY", 1.0)
     in_processes(monkeypatch)
 
     def measured() -> Any:
@@ -269,14 +269,14 @@ def test_given_a_small_budget_for_kernels_or_none_loaded_then_images_wait_for_th
 def test_given_blocks_too_short_to_measure_then_they_stay_here_on_all_threads(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(executor, "LONG_ENOUGH", 1e9)
-    monkeypatch.setattr(executor, "LOOKS", 3)
+    monkeypatch.setattr(choice, "LONG_ENOUGH", 1e9)
+    monkeypatch.setattr(choice, "LOOKS", 3)
     made: list[executor.Executor] = []
     close = executor.Executor.close
     monkeypatch.setattr(executor.Executor, "close", lambda self: (made.append(self), close(self))[1])
     _, said = run(rows_of(alone, 400))
     assert "called in" not in said
-    assert [(one._settled, one.alone) for one in made] == [(True, False)]
+    assert [(one._choice._settled, one.alone) for one in made] == [(True, False)]
 
 
 def test_when_workers_are_lost_with_whole_blocks_again_and_again_then_rows_go_one_by_one(

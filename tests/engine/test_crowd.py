@@ -14,7 +14,7 @@ from engine.probes import Light
 from penstock.blocks.block import Block
 from penstock.blocks.columns import DenseColumn
 from penstock.blocks.structure import LEAF
-from penstock.engine import crowd, executor, roster, taken, worth
+from penstock.engine import choice, crowd, roster, taken, worth
 from penstock.engine.crowd import CROWDED, ENOUGH, MOSTLY, Crowd
 from penstock.functions.plain_rows import Outcome
 from penstock.kernels import loading
@@ -158,7 +158,7 @@ def test_given_work_that_a_kernel_will_do_then_it_is_not_measured_before(
     block = Block(LEAF, [DenseColumn(np.arange(3))], 3)
     context = SimpleNamespace(ledger=SimpleNamespace(budget=loading.ENOUGH))
     one: Any = SimpleNamespace(_cores=2, _context=context, _function=SimpleNamespace(missed=1), _begun=0)
-    assert executor.Executor._measure_over_block(one, lambda: DONE, block) is DONE
+    assert choice.Choice._measure_over_block(one, lambda: DONE, block) is DONE
     assert one._begun == 0
 
 

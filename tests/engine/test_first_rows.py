@@ -12,7 +12,7 @@ import pytest
 
 import penstock as ps
 from engine.probes import Heavy
-from penstock.engine import executor, roster, taken, worth
+from penstock.engine import choice, executor, roster, taken, worth
 
 ASKED = 20
 NEVER = 1e9
@@ -75,8 +75,8 @@ def test_given_first_rows_that_are_soon_there_then_workers_are_started_after_the
 def test_given_first_rows_that_take_longer_or_a_server_then_nobody_waits(
     gone: list[int], soon: float, there: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(executor, "MEASURED", 1e-6)
-    monkeypatch.setattr(executor, "ONE_THREAD", NEVER)
+    monkeypatch.setattr(choice, "MEASURED", 1e-6)
+    monkeypatch.setattr(choice, "ONE_THREAD", NEVER)
     monkeypatch.setattr(worth, "SOON", soon)
     monkeypatch.setattr(worth, "server_is_there", lambda: there)
     with auto(busy).batch(ASKED).iterate() as it:
@@ -145,9 +145,9 @@ def test_until_calls_are_measured_then_those_that_compute_are_made_on_one_thread
     clock: Callable[[], float], threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(taken, "thread_time", clock)  # that of a core which is busy, or is not
-    monkeypatch.setattr(executor, "MEASURED", NEVER)
-    monkeypatch.setattr(executor, "ONE_THREAD", NEVER)
-    monkeypatch.setattr(executor, "LONG", NEVER)
+    monkeypatch.setattr(choice, "MEASURED", NEVER)
+    monkeypatch.setattr(choice, "ONE_THREAD", NEVER)
+    monkeypatch.setattr(choice, "LONG", NEVER)
     found: set[int] = set()
 
     def naps(x: Any) -> int:
@@ -165,10 +165,10 @@ def test_until_calls_are_measured_then_those_that_compute_are_made_on_one_thread
 def test_given_calls_that_cannot_be_measured_soon_then_they_are_made_on_several_threads(
     name: str, value: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(executor, "MEASURED", NEVER)
-    monkeypatch.setattr(executor, "ONE_THREAD", NEVER)
-    monkeypatch.setattr(executor, "LONG", NEVER)
-    monkeypatch.setattr(executor, name, value)
+    monkeypatch.setattr(choice, "MEASURED", NEVER)
+    monkeypatch.setattr(choice, "ONE_THREAD", NEVER)
+    monkeypatch.setattr(choice, "LONG", NEVER)
+    monkeypatch.setattr(choice, name, value)
     found: set[int] = set()
 
     def naps(x: Any) -> int:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import penstock as ps
+from penstock.engine import roster
 from penstock.functions import row_function
 
 
@@ -59,7 +60,10 @@ def test_when_a_function_exits_then_its_element_fails_with_the_op_and_the_line(
 
 
 @pytest.mark.parametrize("executor", ["auto", "threads"])
-def test_when_it_exits_on_the_main_thread_then_the_program_ends_whatever_is_ignored(executor: str) -> None:
+def test_when_it_exits_on_the_main_thread_then_the_program_ends_whatever_is_ignored(
+    monkeypatch: pytest.MonkeyPatch, executor: str
+) -> None:
+    monkeypatch.setattr(roster, "WORTH", 60.0)  # however slow the machine is, no other thread is worth it
     ds = ps.Dataset.range(20).map(leaves_at_five, executor=executor).ignore_errors()
     with pytest.raises(SystemExit, match="enough"), ds.iterate() as it:
         list(it)

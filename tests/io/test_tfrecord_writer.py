@@ -127,6 +127,25 @@ def test_given_a_full_disk_then_writing_is_a_store_error_that_names_the_file(com
     writer.close()
 
 
+def test_given_a_writer_that_nobody_closed_then_its_file_is_whole_at_the_end_of_the_process(
+    file: Path,
+) -> None:
+    code = (
+        "import sys\n"
+        "import penstock as ps\n"
+        "writer = ps.io.TFRecordWriter(sys.argv[1])\n"
+        "writer.write(b'one')\n"
+        "before = set(sys.modules)\n"
+        "writer._finalizer()\n"
+        "print(set(sys.modules) - before)\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code, str(file)], capture_output=True, text=True, check=True, timeout=120
+    )
+    assert set(TFRecordDataset(file)) == {b"one"}
+    assert ran.stdout == "set()\n"  # from Python 3.12 on, nothing that starts threads can be loaded then
+
+
 @pytest.mark.parametrize("flush, told", [("writer.flush()", 0), ("pass", 1)])
 def test_given_a_writer_that_nobody_closed_then_an_error_is_told_once(flush: str, told: int) -> None:
     code = (

@@ -75,6 +75,11 @@ class RowFunction:
             self.why = f"executor={executor!r} asks for that"
 
     @property
+    def called(self) -> list[Callable[..., Any]]:
+        """The user's functions as they are, the first to be called first."""
+        return [function.function for function in self.functions]
+
+    @property
     def way(self) -> str:
         """How the functions are called, in words."""
         if self.executor == "jit":

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from penstock.blocks.columns import BytesColumn
 from penstock.errors import ArgumentError, ArgumentTypeError, ClosedError, StoreError
 from penstock.io.tfrecord_options import TFRecordOptions
+from penstock.kernels import frames
 from penstock.kernels.frames import FOOT, HEAD, frame, framed_size, head_and_foot
 from penstock.kernels.spans import offsets_of
 from penstock.site import user_site
@@ -148,6 +149,7 @@ class _Output:
         self._path = path
         self._options = options
         self._packer = options.packer()
+        frames.load()  # whoever does not close it has it closed at the end of the process
         self._frames: NDArray[np.uint8] = np.empty(max(options.buffer_size, HEAD + FOOT), np.uint8)
         self._records: list[bytes] = []
         self._waiting = 0
