@@ -195,7 +195,7 @@ def first_of(batch: int) -> Work:
         ),
         goal=3,
         against="DataLoader",
-        repeat=3,
+        repeat=2,
     )
 
 

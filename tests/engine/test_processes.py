@@ -316,7 +316,7 @@ def test_when_the_user_forks_then_both_processes_go_on(tmp_path: Path) -> None:
     script = tmp_path / "forks.py"
     script.write_text(FORKS)
     # Python 3.12 and later warn of every fork of a process that has threads.
-    command = [sys.executable, "-W", "ignore::DeprecationWarning", str(script)]
+    command = [sys.executable, "-W", "ignore:This process:DeprecationWarning", str(script)]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert (ran.stdout, ran.stderr) == ("0\nTrue\n", "")
 

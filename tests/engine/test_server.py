@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ import pytest
 
 import penstock as ps
 from engine.leftovers import children, gone
+from penstock.engine.executor import Executor
 from penstock.engine.processes import serving as serving_module
 from penstock.engine.processes.server_link import Server
 from penstock.engine.processes.serving import serving
@@ -60,28 +62,38 @@ def test_when_all_rows_are_taken_then_workers_of_the_next_epoch_get_ready_unless
 
     monkeypatch.setattr(Server, "have_ready", notes)
     ds = in_workers(ps.Dataset.range(40), waits_at_the_end).with_options(ps.Options(block_rows=4))
-    for _ in range(others):
-        serving.use()
-    with ds.iterate() as it:
-        used = {int(next(it)) for _ in range(36)}
-        server = serving._server
-        assert server is not None
-        until = time.monotonic() + 30
-        while sum(thread.name.startswith("penstock-map") for thread in threading.enumerate()) > 1:
-            assert time.monotonic() < until
-            time.sleep(0.01)
-        assert len(asked) == (0 if others else 1)
-        while not others and len(children(server._process.pid)) < 2 + serving_module.SPARES:
-            assert time.monotonic() < until
-            time.sleep(0.01)
-        ready = children(server._process.pid) - used
-        go_on.touch()
-        assert len(list(it)) == 4
-    for _ in range(others):
-        serving.leave()
-    if not others:
-        assert set(map(int, ds)) <= ready
-    end_the_server()
+    try:
+        for _ in range(others):
+            serving.use()
+        with ds.iterate() as it:
+            used = {int(next(it)) for _ in range(36)}
+            server = serving._server
+            assert server is not None
+            until = time.monotonic() + 30
+            while sum(thread.name.startswith("penstock-map") for thread in threading.enumerate()) > 1:
+                assert time.monotonic() < until
+                time.sleep(0.01)
+            assert len(asked) == (0 if others else 1)
+            while not others and len(children(server._process.pid)) < 2 + serving_module.SPARES:
+                assert time.monotonic() < until
+                time.sleep(0.01)
+            ready = children(server._process.pid) - used
+            go_on.touch()
+            used.update(int(pid) for pid in it)
+        if not others:
+            assert set(map(int, ds)) <= ready - used
+    finally:
+        for _ in range(others):
+            serving.leave()
+        end_the_server()
+
+
+@pytest.mark.parametrize(("left", "told"), [(0, 1), (1, 1), (2, 0), (19, 0)])
+def test_when_as_many_blocks_are_left_as_there_are_cores_then_nobody_gets_ready(left: int, told: int) -> None:
+    calls: list[int] = []
+    one: Any = SimpleNamespace(_cores=2, _workers=SimpleNamespace(nearly_over=lambda: calls.append(left)))
+    Executor.nearly_over(one, left)
+    assert len(calls) == told
 
 
 @pytest.mark.usefixtures("no_server")

@@ -202,7 +202,7 @@ class Choice:
             if not self._function.why:
                 self.settle()
             return
-        why = effects(self._function.called)
+        why = effects(self._function.users_own)
         if why:
             self.stay_here(f"{said}, but {why}")
         elif (patient and self._first_before_workers(self._taken.each)) or self._use_workers(said):

@@ -104,7 +104,7 @@ class Executor:
         self._prepared.add(thread)
         try:
             workers.prepare()
-            if self._asked and not self._served and (why := effects(self._function.called)):
+            if self._asked and not self._served and (why := effects(self._function.users_own)):
                 self._context.note(f"{why}: each worker process has its own, of which nothing is seen here")
             self._served = True
         except Cancelled:
@@ -112,10 +112,11 @@ class Executor:
         except (PenstockError, OSError) as error:  # too many files are open, say
             self._do_without(error)
 
-    def nothing_left(self) -> None:
-        """A thread has nothing to do any more, as all rows have been taken in."""
-        if self._workers is not None:
-            self._workers.nothing_left()
+    def nearly_over(self, left: int) -> None:
+        """All rows have been taken in, and so many blocks are still worked on: there may be a core free."""
+        workers = self._workers
+        if workers is not None and left < self._cores:
+            workers.nearly_over()
 
     def apply(self, block: Block, numbers: NDArray[np.int64], room: int, place: int) -> Outcome:
         """As `RowFunction.apply`, with an eye on what the calls cost."""

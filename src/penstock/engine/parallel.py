@@ -173,14 +173,22 @@ class Parallel(Running):
                 self._wake()  # who pulls may leave the work to others now
             work = self._begin(number)
             if work is None:
-                if self._ended and executor is not None:
-                    executor.nothing_left()
-                if self._ended or not roster.unprepared(number):
+                if self._ended:
+                    self._tell_nearly_over()
+                    return
+                if not roster.unprepared(number):
                     return
                 continue
             began = perf_counter()
             waited = self._work_on(work)
             self._context.meter.seconds += perf_counter() - began - waited
+
+    def _tell_nearly_over(self) -> None:
+        """Say that there are no more rows, and at how many blocks somebody is still at work."""
+        with self._changed:
+            left = sum(not work.done for work in self._line)
+        if self._roster.executor is not None:
+            self._roster.executor.nearly_over(left)
 
     def _begin(self, number: int = -1) -> _Work | None:
         """The turn to take rows in, with a place at the end of the line.

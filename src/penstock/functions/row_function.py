@@ -75,7 +75,7 @@ class RowFunction:
             self.why = f"executor={executor!r} asks for that"
 
     @property
-    def called(self) -> list[Callable[..., Any]]:
+    def users_own(self) -> list[Callable[..., Any]]:
         """The user's functions as they are, the first to be called first."""
         return [function.function for function in self.functions]
 

@@ -149,7 +149,6 @@ class _Output:
         self._path = path
         self._options = options
         self._packer = options.packer()
-        frames.load()  # whoever does not close it has it closed at the end of the process
         self._frames: NDArray[np.uint8] = np.empty(max(options.buffer_size, HEAD + FOOT), np.uint8)
         self._records: list[bytes] = []
         self._waiting = 0
@@ -160,6 +159,11 @@ class _Output:
             self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
         except OSError as error:
             raise StoreError.of(error, path) from error
+        try:
+            frames.load()  # whoever does not close it has it closed at the end of the process
+        except BaseException:
+            os.close(self._file)
+            raise
 
     def write(self, record: Buffer) -> None:
         size = framed_size(len(record))

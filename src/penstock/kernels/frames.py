@@ -29,7 +29,10 @@ LIMIT, SHORT, WRONG_LENGTH, WRONG_DATA = range(4)
 
 
 def load() -> None:
-    """Have `frame` there, with all that its first call loads: at the end of the process nothing can be."""
+    """Have `frame` there, with all that its first call loads.
+
+    At the end of the process that cannot be: from Python 3.12 on, nothing is loaded then that starts threads.
+    """
     frame(np.frombuffer(b"", np.uint8), np.zeros(1, np.int64), 0, np.empty(HEAD + FOOT, np.uint8), 0)
 
 

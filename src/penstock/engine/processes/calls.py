@@ -15,7 +15,6 @@ from penstock.engine.context import StageContext
 from penstock.engine.guesses import Undecided
 from penstock.engine.processes.link import Link
 from penstock.engine.processes.lost import TRIES, Losses, WorkerLost
-from penstock.engine.processes.serving import serving
 from penstock.engine.processes.slab import NO_ROW, Laid, Laying, copied, lying, slab_bytes
 from penstock.engine.processes.staff import Staff
 from penstock.engine.processes.travel import dumps, dumps_with
@@ -65,9 +64,9 @@ class Workers:
         self._thread.ahead = True
         self._staff.prepare()
 
-    def nothing_left(self) -> None:
-        """A worker has nothing to do any more: it leaves a core to those of the next epoch."""
-        serving.nearly_over()
+    def nearly_over(self) -> None:
+        """Have workers get ready for the next epoch: those that are here leave a core free."""
+        self._staff.nearly_over()
 
     def apply(self, block: Block, numbers: NDArray[np.int64], room: int, place: int) -> Outcome:
         """As `RowFunction.apply`."""

@@ -18,7 +18,8 @@ from penstock.errors import PenstockError
 LINGER = 3.0
 """Seconds that the server stays when no run needs it any more: the next epoch may."""
 SPARES = 2
-"""Workers that it has ready meanwhile. They know no function, and share its pages."""
+"""Workers that it has ready meanwhile, and from when the last rows are being made. They know no function, and
+share its pages."""
 
 
 class Serving:
@@ -54,7 +55,10 @@ class Serving:
             self.leave()
 
     def nearly_over(self) -> None:
-        """Say that a run will not need more workers; if nobody else does, those of the next one get ready."""
+        """Say that one that needs the server will need no more workers: those of the next epoch get ready.
+
+        Not while others need it as well, who want the core themselves.
+        """
         with self._lock:
             if self._users == 1 and LINGER and self._server is not None and self._server.was_asked:
                 self._server.have_ready(SPARES)

@@ -33,7 +33,7 @@ class Staff:
         self._links: set[Link] = set()
         self._threads = 0
         """How many threads have had a worker made ready for them."""
-        self._ending = self._closed = False
+        self._over = self._ending = self._closed = False
         serving.use()
         try:
             hooks = (self._born, self.room.furnish, self.drop)
@@ -72,6 +72,12 @@ class Staff:
         finally:
             with self._lock:
                 self._threads += 1
+
+    def nearly_over(self) -> None:
+        """Have workers get ready for the next epoch: those that are here leave a core free."""
+        if not self._over:
+            self._over = True
+            serving.nearly_over()
 
     def take(self) -> Link:
         """A worker that nobody uses; waits for one."""
