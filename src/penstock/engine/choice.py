@@ -111,6 +111,10 @@ class Choice:
         self._learn(THREADS, why)
         self._say(THREADS, why)
 
+    def close(self) -> None:
+        """Forget whoever makes the calls: each would keep the other until the collector comes by."""
+        self._use_workers, self._say = lambda _: False, lambda *_: None
+
     def _look_at(self, crowd: Crowd) -> None:
         """Go to worker processes after all, where threads wait for one another."""
         if not crowd.known:

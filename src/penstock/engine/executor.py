@@ -188,6 +188,7 @@ class Executor:
 
     def close(self) -> None:
         """End the workers, and leave the function alone."""
+        self._choice.close()
         self._function.calls, self._function.larger = None, lambda: 1
         self._function.learned.rows += self._portions.begun
         for workers in (self._workers, self._left):
