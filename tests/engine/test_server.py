@@ -213,3 +213,32 @@ def test_given_more_files_than_select_knows_then_workers_are_there_all_the_same(
     assert resource.getrlimit(resource.RLIMIT_NOFILE)[1] > 1200
     done = subprocess.run([sys.executable, "-c", MANY_FILES], capture_output=True, text=True, timeout=300)
     assert done.stdout == "[1, 2, 3, 4, 5]\n", done.stderr
+
+
+@pytest.mark.usefixtures("no_server")
+def test_given_another_ctrl_c_at_the_end_of_the_process_then_it_goes_on_to_the_end() -> None:
+    ended: list[str] = []
+
+    class Interrupted:
+        def end(self) -> None:
+            ended.append("asked")
+            raise KeyboardInterrupt
+
+    one: Any = serving_module.Serving()
+    one._server, one._threaded = Interrupted(), [Interrupted()]
+    one.at_exit()
+    assert ended == ["asked", "asked"]
+
+
+def test_given_a_program_on_the_command_line_then_its_traceback_does_not_quote_the_server() -> None:
+    """Python 3.13 and later quote what `python -c` was given, and the server is begun by that as well."""
+    code = (
+        "import penstock as ps\n"
+        "def bad(x):\n"
+        "    y = int(x)\n"
+        "    raise KeyError(y)\n"
+        "list(ps.Dataset.range(3).map(bad, num_parallel_calls=2, executor='processes'))\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    _, _, quoted = ran.stderr.rpartition("line 4, in bad\n")
+    assert quoted.lstrip().startswith("KeyError: 0") or quoted.lstrip().startswith("raise KeyError(y)")

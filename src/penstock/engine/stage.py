@@ -97,7 +97,8 @@ class Stage(Input):
             running.restore(state["at"])
             track.stand(state["at"])
         if left and running.replays:
-            self._context.note(f"went through {left} elements again, to go on after them: {running.replays}")
+            # Ops behind this one may ask it for far more once more than it had handed on at that moment.
+            self._context.note(f"goes through its elements again, from the first on: {running.replays}")
         while left:
             self._context.cancel.check()
             try:

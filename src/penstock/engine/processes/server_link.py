@@ -91,7 +91,8 @@ class Server:
         )
         try:
             self._process = subprocess.Popen(
-                [sys.executable, *_flags(), "-c", code],
+                # In one line: a traceback of a function of a user's own `python -c` would quote others.
+                [sys.executable, *_flags(), "-c", f"exec(compile({code!r}, '<penstock>', 'exec'))"],
                 pass_fds=(control,),
                 env={SPIN: CYCLES, **os.environ},
                 stdin=subprocess.DEVNULL,

@@ -8,7 +8,7 @@ import sys
 import threading
 import weakref
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from penstock.engine.processes.lingering import Lingering
@@ -129,7 +129,8 @@ class Serving:
         with self._lock:
             servers = self._all()
         for server in servers:
-            server.end()
+            with suppress(KeyboardInterrupt):  # another Ctrl-C: it ends by itself, as nobody is at its socket
+                server.end()
 
     def in_forked_child(self) -> None:
         """Touch nothing of the parent's: its server and workers serve it alone."""

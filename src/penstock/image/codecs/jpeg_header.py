@@ -53,7 +53,7 @@ class JpegHeader:
 
 def read_header(data: memoryview, call: str) -> JpegHeader:
     """The header of a JPEG; nothing is decoded."""
-    if len(data) < 4 or bytes(data[:3]) != b"\xff\xd8\xff":
+    if bytes(data[:3]) != b"\xff\xd8\xff":
         start = bytes(data[:8])
         got = f"{len(data)} bytes that start with {start!r}" if len(data) else "no bytes at all"
         raise DataError(
