@@ -138,6 +138,11 @@ def test_given_a_png_among_jpegs_then_it_is_decoded_too() -> None:
         crop(contents[1], (0, 0, 1, 1))
 
 
+def test_given_the_first_bytes_of_a_jpeg_alone_then_it_is_said_to_be_cut_short() -> None:
+    with pytest.raises(ps.errors.DataError, match=r"after byte 3: it is cut short"):
+        ps.io.decode_jpeg(b"\xff\xd8\xff")
+
+
 @pytest.mark.parametrize("contents", [b"", b"hello", b"\xff\xd8\xff", bytes(1000)])
 def test_given_no_jpeg_then_the_error_says_what_came(contents: bytes) -> None:
     for function in (decode, shape_of, lambda x: crop(x, (0, 0, 1, 1))):
