@@ -27,7 +27,7 @@ WORKS: tuple[Work, ...] = (
     python_map.WORK,
     heavy_python.HEAVY,
     *heavy_python.FIRSTS,
-    opencv.WORK,
+    *opencv.WORKS,
     strings.WORK,
     padded.WORK,
     examples.SMALL,
