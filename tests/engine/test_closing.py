@@ -198,9 +198,9 @@ def test_given_another_run_at_work_when_an_iterator_is_collected_then_its_end_is
     ended_by: list[str] = []
 
     class Watched(Run):
-        def _give_back(self) -> None:
+        def _take_apart(self, patience: float = 0.0) -> None:
             ended_by.append(threading.current_thread().name)
-            super()._give_back()
+            super()._take_apart(patience)
 
     ds = ps.Dataset.range(1 << 30).cache()
     first = ds.iterate()

@@ -55,6 +55,8 @@ class SideBySide(Running, Branches):
 
     def __init__(self, context: StageContext, op: BranchingOp) -> None:
         self._context = context
+        self._lock = threading.RLock()  # taken by itself: Ctrl-C may come in the middle of what `Condition` does
+        self._changed = threading.Condition(self._lock)
         self.loose = op.deterministic is False
         self._stop = context.cancel = Cancel(context.cancel, self._wake)
         running = op.start(context)
@@ -67,7 +69,6 @@ class SideBySide(Running, Branches):
         self._tuned: Calls | None = None
         if asked == AUTOTUNE:
             self._tuned = Calls(context.run.turn, context.meter, self._asked, self._asked)
-        self._changed = threading.Condition()
         self._coming: deque[Branch] = deque()
         self._open: deque[Branch] = deque()  # the one that was pulled from longest ago first
         self._beginning = False  # whether somebody is just taking an element in
@@ -98,7 +99,7 @@ class SideBySide(Running, Branches):
     # What the op asks for.
 
     def next(self) -> Running | None:
-        with self._changed:
+        with self._lock:
             while not self._coming and not self._ended:
                 self._stop.check()
                 if not self._beginning:
@@ -124,7 +125,7 @@ class SideBySide(Running, Branches):
             return branch
 
     def waiting(self) -> Sequence[Opening]:
-        with self._changed:
+        with self._lock:
             return [branch.opening for branch in self._coming if branch.opening is not None]
 
     def ready(self, branch: Running) -> int:
@@ -132,7 +133,7 @@ class SideBySide(Running, Branches):
         return branch.ready
 
     def wait(self, branches: Sequence[Running], *, more: bool) -> None:
-        with self._changed:
+        with self._lock:
             self._call_for_help()
             while not any(map(self.ready, branches)) and not (more and self.has_next):
                 self._stop.check()
@@ -156,7 +157,7 @@ class SideBySide(Running, Branches):
 
     def take(self, branch: Branch, rows: int) -> Block | BaseException | None:
         """The next of a dataset: a block, an error, or None at its end."""
-        with self._changed:
+        with self._lock:
             self._open.remove(branch)
             self._open.append(branch)
             branch.wanted = not branch.queue
@@ -167,7 +168,7 @@ class SideBySide(Running, Branches):
 
     def end(self, branch: Branch) -> None:
         """Nothing more is wanted of a dataset."""
-        with self._changed:
+        with self._lock:
             branch.closed = True
             if branch in self._open:
                 self._open.remove(branch)
@@ -209,7 +210,7 @@ class SideBySide(Running, Branches):
     def _help(self, number: int) -> None:
         """What the thread of that number does until the end."""
         while True:
-            with self._changed:
+            with self._lock:
                 work = self._choose(number)
                 while work is None:
                     self._stop.check()
@@ -271,7 +272,7 @@ class SideBySide(Running, Branches):
         except BaseException as error:  # raised when its turn has come
             branch, over = Branch(self, None, error), not isinstance(error, ElementError)
         finally:
-            with self._changed:
+            with self._lock:
                 self._beginning = False
                 self._ended |= over
                 if branch is not None:
@@ -301,7 +302,7 @@ class SideBySide(Running, Branches):
             later = self._give_way()
         if later:
             branch.postpone()
-        with self._changed:
+        with self._lock:
             if later:
                 self._context.note(NONE_AHEAD)
                 self._ahead = 0
@@ -319,7 +320,7 @@ class SideBySide(Running, Branches):
 
     def _give_way(self) -> bool:
         """Close what was opened before its turn, and open no more so; whether there was any."""
-        with self._changed:
+        with self._lock:
             early = [branch for branch in self._coming if branch.busy or branch.source is not None]
             for branch in self._coming:
                 branch.postponed = True
@@ -331,7 +332,7 @@ class SideBySide(Running, Branches):
                 branch.busy = True
         for branch in idle:
             branch.postpone()
-        with self._changed:
+        with self._lock:
             for branch in idle:
                 branch.busy = False
         return bool(early)
@@ -348,7 +349,7 @@ class SideBySide(Running, Branches):
             branch.source = branch.opening.open()
 
     def _wake(self) -> None:
-        with self._changed:
+        with self._lock:
             self._changed.notify_all()
 
     def close(self) -> None:
@@ -363,7 +364,7 @@ class SideBySide(Running, Branches):
             self._context.leave(*inputs)
         self._op.close()
         self._op.branches = Branches(lambda: None)  # nobody refers to this any more
-        with self._changed:
+        with self._lock:
             for branch in (*self._coming, *self._open):
                 branch.queue.clear()
             self._coming.clear()

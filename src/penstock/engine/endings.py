@@ -10,6 +10,7 @@ from __future__ import annotations
 import atexit
 import sys
 import threading
+from _thread import interrupt_main
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -45,6 +46,41 @@ class _Inside:
         return _here.depth > 0
 
 
+class Ends:
+    """What is to be ended, the last first. An interrupt leaves the rest, to be made later."""
+
+    def __init__(self) -> None:
+        self._left: list[Callable[[], None]] = []
+        self.begun = False
+        """Whether somebody has begun to make them."""
+
+    @property
+    def made(self) -> bool:
+        """Whether nothing is left."""
+        return self.begun and not self._left
+
+    def add(self, end: Callable[[], None]) -> None:
+        """Have this ended before all others so far."""
+        self._left.append(end)
+
+    def make(self) -> None:
+        """Make them; one that fails keeps none of the others, one that is interrupted is made again next time."""
+        self.begun = True
+        failed: Exception | None = None
+        while self._left:
+            end = self._left[-1]
+            try:
+                end()
+            except Exception as error:
+                failed = failed or error
+            self._left.pop()
+        if failed is not None:
+            try:
+                raise failed
+            finally:
+                del failed  # an error that is a variable of its own frame would keep it alive
+
+
 class Endings:
     """Ends that could not be made on the spot."""
 
@@ -53,11 +89,19 @@ class Endings:
         self._helper: threading.Thread | None = None
 
     def dropped(self, close: Callable[[], None]) -> None:
-        """Nobody has the iterator any more: close its run, here if that is safe."""
+        """Nobody has the iterator any more: close its run, here if that is safe.
+
+        Python drops what is raised here. So where Ctrl-C comes in the middle, the rest is done elsewhere, and
+        then it comes once more.
+        """
         if inside:
             self.later(close)
-        else:
+            return
+        try:
             close()
+        except KeyboardInterrupt:
+            self.later(close)
+            self.later(interrupt_main)
 
     def later(self, close: Callable[[], None]) -> None:
         """Call `close` soon, on a thread that is inside nothing. Takes no lock that is not reentrant."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from operator import length_hint
 from typing import Any
 
 from penstock.engine.iterator import Iterator
@@ -19,4 +18,4 @@ def run_of(elements: Iterator) -> Run:
 
 def mark_of(elements: Iterator) -> Mark:
     """Where an iteration stands now, before it is known whether anybody will ask."""
-    return elements._run.where(elements._had - length_hint(elements._left))
+    return elements.mark()

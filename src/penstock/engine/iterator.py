@@ -13,7 +13,8 @@ from typing import Any
 
 from penstock.engine.cancel import Cancelled
 from penstock.engine.checkpointed import Checkpointed
-from penstock.engine.run import AskedFromInside, Run
+from penstock.engine.endings import works_for
+from penstock.engine.run import ASKED, AskedFromInside, Run
 from penstock.errors import ClosedError, ElementError, PenstockError
 from penstock.report.report import Report
 
@@ -39,8 +40,11 @@ class Iterator(Checkpointed, AbstractIterator[Any]):
     def _begin(self, run: Run) -> None:
         self._run = run
         self._rows: AbstractIterator[Any] = iter(())
-        self._left = repeat(True, 0)  # as often as elements of the block at hand are left
-        self._had = 0
+        self._at = run.began, repeat(True, 0)
+        """The elements of the pass up to the end of the block at hand, and as many True as are left of these.
+
+        One value: whoever asks for the state may be a signal's handler, between any two steps of this thread.
+        """
         self._finalizer = weakref.finalize(self, run.drop)
 
     def __iter__(self) -> Iterator:
@@ -55,6 +59,8 @@ class Iterator(Checkpointed, AbstractIterator[Any]):
                 "An iteration was asked for an element in a process that was forked while it ran: its "
                 "threads, workers and files are those of the other. Start another one there: ds.iterate()."
             )
+        if works_for(self._run):  # a thread that has the turn may be waiting for this one
+            raise AskedFromInside(ASKED)
         with self._turn:
             for element in self._rows:  # another thread has got a block meanwhile
                 return element
@@ -75,15 +81,13 @@ class Iterator(Checkpointed, AbstractIterator[Any]):
         self._rows = iter(())  # lets go of the last block before the next one is made
         if self._was_closed:
             raise ClosedError("This iteration was closed. Start another one with ds.iterate().")
-        with self._run.standing:
-            self._run.passed(self._had)
-            self._had, self._left = 0, repeat(True, 0)
+        end, _ = self._at
         if self._run.closed:
             return None
         try:
-            block = self._run.next_block()
+            block = self._run.next_block(end)
         except ElementError as error:
-            self._run.passed(1)
+            self._at = end + 1, repeat(True, 0)
             return error
         except Cancelled:
             raise ClosedError("This iteration was closed while it waited for an element.") from None
@@ -93,12 +97,14 @@ class Iterator(Checkpointed, AbstractIterator[Any]):
             self._end()
             raise
         if block is None:
-            self._run.ended()
+            self._run.ended(end)
             self._end()
         else:
+            left = repeat(True, block.rows)
+            rows = compress(block.elements(), left)
             with self._run.standing:
-                self._had, self._left = block.rows, repeat(True, block.rows)
-                self._rows = compress(block.elements(), self._left)
+                self._at = end + block.rows, left
+                self._rows = rows
         if self._was_closed:  # by another thread, or by a function that was just called
             self._rows = iter(())
             raise ClosedError("This iteration was closed while it waited for an element.")
@@ -124,8 +130,13 @@ class Iterator(Checkpointed, AbstractIterator[Any]):
         ...     [batch.tolist() for batch in it] == rest
         True
         """
+        return self._run.states.packed(*self.mark())
+
+    def mark(self) -> tuple[Any, int]:
+        """Where it stands, before it is packed: the state of its ops, and the number of elements handed out."""
         with self._run.standing:
-            return self._run.states.packed(*self._run.where(self._had - length_hint(self._left)))
+            end, left = self._at
+            return self._run.where(end - length_hint(left))
 
     def load_state_dict(self, state_dict: Any) -> None:
         """Go on where another iteration of the same pipeline stood, by torch's name for it.

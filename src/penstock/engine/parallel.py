@@ -50,17 +50,17 @@ class Parallel(Running):
 
     def __init__(self, context: StageContext, op: ParallelOp) -> None:
         self._context = context
+        self._process = os.getpid()
+        # Whom to wake: who pulls, a thread that could take rows in, and those that are not to work now.
+        # With one condition for all, every row of sixty-four calls would wake all of their threads.
+        self._lock = threading.RLock()  # taken by itself: Ctrl-C may come in the middle of what `Condition` does
+        self._changed, self._turns, self._bench = (threading.Condition(self._lock) for _ in range(3))
         self._stop = context.cancel = Cancel(context.cancel, self._wake)
         running = op.start(context)
         assert isinstance(running, Divisible)
         self._op = running
-        self._process = os.getpid()
         self._roster = Roster(context, op, running)
         self._taking = False  # whether somebody is just taking rows in
-        # Whom to wake: who pulls, a thread that could take rows in, and those that are not to work now.
-        # With one condition for all, every row of sixty-four calls would wake all of their threads.
-        lock = threading.RLock()
-        self._changed, self._turns, self._bench = (threading.Condition(lock) for _ in range(3))
         self._line: deque[_Work] = deque()
         self._ready: deque[Block | BaseException] = deque()
         self._rest: Task | None = None
@@ -118,7 +118,7 @@ class Parallel(Running):
     def _next_done(self) -> _Work | None:
         """The first in line, once it is done; None at the end. Works on another one meanwhile."""
         while True:
-            with self._changed:
+            with self._lock:
                 if (done := self._done()) is not None:
                     for before in self._line:
                         if before is done:
@@ -138,7 +138,7 @@ class Parallel(Running):
                 if len(self._asides) < self._roster.threads and self._roster.worth_threads:
                     self._start_asides()
                 continue
-            with self._changed:
+            with self._lock:
                 if self._ended and not self._line:
                     return None
                 if self._done() is None:
@@ -185,7 +185,7 @@ class Parallel(Running):
 
     def _tell_nearly_over(self) -> None:
         """Say that there are no more rows, and at how many blocks somebody is still at work."""
-        with self._changed:
+        with self._lock:
             left = sum(not work.done for work in self._line)
         if self._roster.executor is not None:
             self._roster.executor.nearly_over(left)
@@ -196,7 +196,7 @@ class Parallel(Running):
         The thread of a `number` waits for it, until the end; who pulls gets None if it is not to be had.
         """
         wait = number >= 0
-        with self._changed:
+        with self._lock:
             while True:
                 self._stop.check()
                 if self._ended:
@@ -224,7 +224,7 @@ class Parallel(Running):
 
     def _fail(self, error: BaseException) -> None:
         """End the stream with an error, after what is in line."""
-        with self._changed:
+        with self._lock:
             if not self._ended:
                 self._ended = True
                 work = _Work(0)
@@ -265,7 +265,7 @@ class Parallel(Running):
             made.append(error)
         finally:
             waited = perf_counter() - began
-            with self._changed:
+            with self._lock:
                 self._taking = False
                 if task is None and not (made and isinstance(made[0], ElementError)):
                     self._ended = True
@@ -312,7 +312,7 @@ class Parallel(Running):
     ) -> None:
         blocks = [block for block in made if isinstance(block, Block)]
         given = sum(block.nbytes for block in blocks)
-        with self._changed:
+        with self._lock:
             self._row_bytes = max(self._row_bytes, given // max(1, sum(block.rows for block in blocks)))
             self._largest = max(self._largest, given + taken + BETWEEN * max(given, taken))
             # The C library keeps for each thread what it frees, a few times what it made at once.
@@ -346,7 +346,7 @@ class Parallel(Running):
     def _wake(self) -> None:
         if os.getpid() != self._process:  # in a forked child the lock may be held by nobody
             return
-        with self._changed:
+        with self._lock:
             self._tell_all()
 
     def _tell_all(self) -> None:
@@ -367,7 +367,7 @@ class Parallel(Running):
             self._context.leave(*inputs)
         self._op.close()
         self._roster.close(self._largest, self._row_bytes)
-        with self._changed:
+        with self._lock:
             self._line.clear()
             self._ready.clear()
             self._rest = None

@@ -58,12 +58,13 @@ class Prefetch(Running):
 
     def __init__(self, context: StageContext, op: PrefetchOp) -> None:
         self._context = context
+        self._lock = threading.RLock()  # taken by itself: Ctrl-C may come in the middle of what `Condition` does
+        self._changed = threading.Condition(self._lock)
         self._rows = op.rows or MOST
         self._bytes = op.bytes or 1 << 62
         self._depth = (
             Depth(context.run.turn, context.meter, BLOCKS_READY) if op.rows is op.bytes is None else None
         )
-        self._changed = threading.Condition()
         self._queue: deque[Block | BaseException | None] = deque()
         self._states: deque[State | None] = deque()  # of the input, before each of these, as far as taken
         self._before: State | None = None
@@ -94,7 +95,7 @@ class Prefetch(Running):
             began = perf_counter()
             self._hand_over(self._next(), self._before, inline=True)
             self._context.meter.waited += perf_counter() - began
-        with self._changed:
+        with self._lock:
             began = perf_counter()
             self._wanted = not self._queue
             if self._wanted and self._depth is not None:
@@ -130,7 +131,7 @@ class Prefetch(Running):
 
     def _makes_it_itself(self) -> bool:
         """Whether who pulls is to make the next block: it has nothing else to do, and nor has the thread."""
-        with self._changed:
+        with self._lock:
             if not self._left:  # nobody knows yet how long the first one takes
                 return False
             back_at_once = perf_counter() - self._left < HUNGRY * self._took
@@ -149,7 +150,7 @@ class Prefetch(Running):
 
     def _wait_for_room(self) -> bool:
         """Whether there is room for more; False when the run is to end."""
-        with self._changed:
+        with self._lock:
             while not self._stop.is_set() and not self._over:
                 idle = perf_counter() - self._left
                 if self._hungry >= AGAIN and self._took <= PAUSE and (self._making or idle < PAUSE):
@@ -188,7 +189,7 @@ class Prefetch(Running):
         self, item: Block | BaseException | None, state: State | None, *, inline: bool = False
     ) -> bool:
         """Put a block, an error or the end into the queue; whether more is to come."""
-        with self._changed:
+        with self._lock:
             if isinstance(item, Block):
                 self._ready_rows += item.rows
                 self._ready_bytes += item.nbytes
@@ -235,13 +236,13 @@ class Prefetch(Running):
         self._upstream.restore(state["input"])
 
     def _wake(self) -> None:
-        with self._changed:
+        with self._lock:
             self._changed.notify_all()
 
     def close(self) -> None:
         self._stop.set()
         if self._aside is not None and not end_all([self._aside], self._upstream.close):
             self._context.leave(self._upstream)
-        with self._changed:
+        with self._lock:
             self._queue.clear()
             self._states.clear()

@@ -51,7 +51,8 @@ class ReadAhead(Stored):
         self._stored = stored
         self._context = context
         self._cost = RANGE + stored.beside
-        self._changed = threading.Condition()
+        self._lock = threading.RLock()  # taken by itself: Ctrl-C may come in the middle of what `Condition` does
+        self._changed = threading.Condition(self._lock)
         self._window: deque[Slot] = deque()
         self._pending: deque[Slot] = deque()
         self._free: list[NDArray[Any]] = []
@@ -70,7 +71,7 @@ class ReadAhead(Stored):
             count = self._take(at, out[at - start : end - start])
             if not count:
                 count = self._stored.read_into(at, out[at - start : end - start])
-                with self._changed:
+                with self._lock:
                     self._last = at + count
             if not count:
                 break
@@ -79,7 +80,7 @@ class ReadAhead(Stored):
 
     def _take(self, at: int, out: memoryview) -> int:
         """Copy what the window has of these bytes, having waited for the first; 0 if it has none."""
-        with self._changed:
+        with self._lock:
             if not self._covers(at):
                 if at != self._last:
                     return 0
@@ -175,7 +176,7 @@ class ReadAhead(Stored):
 
     def _give_all_back(self) -> None:
         """No thread is left that has a buffer."""
-        with self._changed:
+        with self._lock:
             self._window.clear()
             self._pending.clear()
             self._free.clear()
@@ -198,7 +199,7 @@ class ReadAhead(Stored):
             self._fetch(slot)
 
     def _next(self) -> Slot | None:
-        with self._changed:
+        with self._lock:
             while not self._pending and not self._ended:
                 self._changed.wait()
             if not self._pending:
@@ -213,7 +214,7 @@ class ReadAhead(Stored):
             size = self._stored.read_into(slot.start, slot.buffer.data[: slot.size])
         except BaseException as raised:  # raised where the reader gets to it
             size, error = slot.size, raised.with_traceback(None)
-        with self._changed:
+        with self._lock:
             slot.busy, slot.done, slot.size, slot.error = False, True, size, error
             if slot not in self._window:
                 self._give_back(slot)
@@ -223,7 +224,7 @@ class ReadAhead(Stored):
 
     def interrupt(self) -> None:
         self._stored.interrupt()  # what is pending fails at once, too, and whoever waits for it learns it
-        with self._changed:
+        with self._lock:
             self._ended = True
             self._changed.notify_all()
 

@@ -15,7 +15,7 @@ from penstock.engine.branches import SideBySide
 from penstock.engine.cancel import Cancel
 from penstock.engine.context import StageContext
 from penstock.engine.demand import MOST, Demand
-from penstock.engine.endings import endings, inside, works_for
+from penstock.engine.endings import Ends, endings, inside, works_for
 from penstock.engine.lent import LentWatch, holders
 from penstock.engine.meter import Meter
 from penstock.engine.parallel import Parallel
@@ -26,7 +26,7 @@ from penstock.errors import ClosedError, PenstockError
 from penstock.graph.passes import block_bytes_for, plan_of
 from penstock.graph.plan import Node, Plan
 from penstock.graph.running import Pipeline
-from penstock.graph.track import State, Track, advanced
+from penstock.graph.track import Pace, State, advanced
 from penstock.kernels.bits import mix
 from penstock.memory.ledger import Ledger
 from penstock.memory.pool import Pool, return_free_memory
@@ -37,6 +37,10 @@ from penstock.state.saved import States
 
 TRIM_ABOVE = 4 << 20
 """A run that has held more than this asks the C library for its free pages at the end."""
+ASKED = (
+    "An iteration was asked for its next element by a function that it is just calling. "
+    "Start another one there: ds.iterate()."
+)
 PATIENCE = 1.0
 """Seconds that closing waits for another thread to leave the run; that thread then takes it apart."""
 
@@ -54,6 +58,9 @@ class Run:
 
     One lock is held by whoever is inside the ops, to pull or to take them apart. Who closes the run while
     another is inside, or an outer call of the same thread, leaves the rest to that one.
+
+    Ctrl-C may come between any two steps of the main thread. So locks are taken by a bare `with`, which nothing
+    interrupts, and what is left to be ended is known at any moment: the next `close` goes on with it.
     """
 
     seams: Mapping[str, Seam] = {"branches": SideBySide, "parallel": Parallel, "prefetch": Prefetch}
@@ -79,44 +86,50 @@ class Run:
         self.epoch = epoch
         self.labels = plan.labels()
         self.first_places = plan.first_places()
-        self.ledger = Ledger(budget)
-        self.pool = Pool(self.ledger)
+        self.began = elements
+        """How many elements of the pass had been handed out before it."""
         self._stages = sum(1 for _ in plan.root.walk())
         self.meters: dict[str, Meter] = {}
-        self.beside = Beside(self)
         self.turn = Turn()
         """One op at a time tries another number of calls."""
         self.cancel = Cancel()
         self.closed = False
         """Whether the run is to end: no block comes any more."""
-        self._apart = False
         self._scratch: Scratch | None = None
-        self._pulling = threading.Lock()
         self._scratch_lock = threading.Lock()
-        context = StageContext(self, plan.root, epoch=mix(epoch), cancel=self.cancel)
-        with inside:
-            self.root: Stage = self._started(context)
+        self._pulling = threading.RLock()
+        self._at_work = False
+        """Whether whoever has the lock is inside the ops."""
         self.standing = threading.RLock()
         """Held by whoever changes where the run stands, or asks: they may be different threads."""
-        self._track = Track()
-        self._elements = elements
-        self.states = States(plan, seed, epoch, head)
-        if state is not None:
-            self.root.restore(state)
-            self._track.stand(state)
-        # What a prefetch has ready is handed on as it is: it has been made in a size that suits.
-        whole = MOST if plan.root.op.seam == "prefetch" else None
-        self._demand = Demand(context.rows_for, plan.options.block_rows or whole, context.meter)
-        self._lent = LentWatch(self.ledger)
-        self._began = perf_counter()
-        self._seconds = 0.0
-        living.add(self)
-
-    def _started(self, context: StageContext) -> Stage:
+        self._stood: tuple[State | None, int] = state, elements
+        """A state of the ops, and the number of elements after which they stood there: of one moment, always."""
+        self._pace = Pace()
+        self._ends = Ends()
         try:
-            return start(context)
+            self.ledger = Ledger(budget)
+            self._ends.add(self._leave)
+            self.pool = Pool(self.ledger)
+            self._ends.add(self.pool.close)
+            self._ends.add(self._close_scratch)
+            self.beside = Beside(self)
+            self._ends.add(self.beside.close)
+            context = StageContext(self, plan.root, epoch=mix(epoch), cancel=self.cancel)
+            with inside:
+                self.root: Stage = start(context)
+            self._ends.add(self.root.close)
+            if state is not None:
+                self.root.restore(state)
+            self.states = States(plan, seed, epoch, head)
+            # What a prefetch has ready is handed on as it is: it has been made in a size that suits.
+            whole = MOST if plan.root.op.seam == "prefetch" else None
+            self._demand = Demand(context.rows_for, plan.options.block_rows or whole, context.meter)
+            self._lent = LentWatch(self.ledger)
+            self._began = perf_counter()
+            self._seconds = 0.0
+            living.add(self)
         except BaseException:
-            self.ledger.leave()  # there is no run that would
+            self._ends.make()  # there is no run that somebody could close
             raise
 
     @property
@@ -132,62 +145,68 @@ class Run:
         """Whether it is of this process: in a forked child, its threads and its files are the other's."""
         return os.getpid() == self._process
 
-    def next_block(self) -> Block | None:
-        """The next block for the user, on the ledger as lent."""
+    def next_block(self, elements: int | None = None) -> Block | None:
+        """The next block for the user, on the ledger as lent.
+
+        So many `elements` of the pass have been handed out by now; None where nobody asks for a state.
+        """
         with inside:
-            if not self._pulling.acquire(blocking=False):
-                self.cancel.check()
-                raise AskedFromInside(
-                    "An iteration was asked for its next element by a function that it is just calling. "
-                    "Start another one there: ds.iterate()."
-                )
+            if works_for(self):
+                raise AskedFromInside(ASKED)
             try:
-                self.cancel.check()
-                self._mark()
-                began = perf_counter()
-                block = self._demand.pull(self.root)
-                self.turn.asked(began, perf_counter())
-                if block is not None:
-                    if block.settle():
-                        self.root.adopt(block)
-                    self.ledger.lend(block)
-                    self._lent.look()
+                with self._pulling:
+                    self.cancel.check()
+                    if self._at_work:
+                        raise AskedFromInside(ASKED)
+                    try:
+                        self._at_work = True
+                        return self._pull(elements)
+                    finally:
+                        self._at_work = False
             finally:
-                self._pulling.release()
                 if self.closed:
                     self._take_apart()
+
+    def _pull(self, elements: int | None) -> Block | None:
+        if elements is not None:
+            self._mark(elements)
+        began = perf_counter()
+        block = self._demand.pull(self.root)
+        self.turn.asked(began, perf_counter())
+        if block is not None:
+            if block.settle():
+                self.root.adopt(block)
+            self.ledger.lend(block)
+            self._lent.look()
         return block
 
-    def _mark(self) -> None:
-        """Take the state, if it is time; at the beginning it is."""
+    def _mark(self, elements: int) -> None:
+        """Note where the ops stand after so many elements, if it is time; at the beginning it is."""
         with self.standing:
-            if self._track.at is None:
-                self._track.stand(self.root.state())
-            self._track.take(self.root.state)
+            state, before = self._stood
+            if state is None:
+                self._stood = self.root.state(), elements
+            elif elements > before and self._pace.due:
+                self._stood = self._pace.taken(self.root.state), elements
 
-    def passed(self, elements: int) -> None:
-        """The user has got so many elements more, or errors in their place."""
+    def ended(self, elements: int) -> None:
+        """There are no more elements than so many: who goes on from here gets none."""
         with self.standing:
-            self._track.passed(elements)
-            self._elements += elements
-
-    def ended(self) -> None:
-        """There are no more elements: who goes on from here gets none."""
-        with self.standing:
-            self._track.stand({"ended": True})
+            self._stood = {"ended": True}, elements
 
     def where(self, elements: int) -> tuple[State, int]:
-        """The state so many elements after those that were told of, and how many that are in all."""
+        """The state after so many elements of the pass, and their number."""
         with self.standing:
-            if self._track.at is None:
-                self._mark()
-            return advanced(self._track.ahead(), elements), self._elements + elements
+            if self._stood[0] is None:
+                self._mark(elements)
+            state, before = self._stood
+            return advanced(state, elements - before), elements
 
     def scratch(self) -> Scratch:
         """The run's scratch file, made when it is first needed."""
         with self._scratch_lock:
             if self._scratch is None:
-                if self._apart:
+                if self._ends.begun:
                     raise ClosedError("This iteration was closed.")
                 self._scratch = Scratch(self.plan.options.scratch)
             return self._scratch
@@ -264,21 +283,26 @@ class Run:
         if not self._pulling.acquire(timeout=patience):
             return
         try:
-            if not self._apart:
-                self._apart = True
-                self._give_back()
+            if not self._at_work:
+                try:
+                    self._at_work = True
+                    self._ends.make()
+                finally:
+                    self._at_work = False
         finally:
             self._pulling.release()
 
-    def _give_back(self) -> None:
-        try:
-            self.root.close()
-        finally:
-            self.beside.close()
-            with self._scratch_lock:
-                if self._scratch is not None:
-                    self._scratch.close()
-            self.pool.close()
-            self.ledger.leave()
-            if self.ledger.peak + self.ledger.lent_peak > TRIM_ABOVE:
-                return_free_memory()
+    @property
+    def _apart(self) -> bool:
+        """Whether everything has been given back."""
+        return self._ends.made
+
+    def _close_scratch(self) -> None:
+        with self._scratch_lock:
+            if self._scratch is not None:
+                self._scratch.close()
+
+    def _leave(self) -> None:
+        self.ledger.leave()
+        if self.ledger.peak + self.ledger.lent_peak > TRIM_ABOVE:
+            return_free_memory()

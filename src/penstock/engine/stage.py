@@ -141,6 +141,9 @@ class Stage(Input):
         self._closed = True
         try:
             self._running.close()
+        except (KeyboardInterrupt, SystemExit):
+            self._closed = False  # of what was interrupted something is left, for the next time
+            raise
         finally:
             self._context.close_inputs()
             if self.started_by is not None:

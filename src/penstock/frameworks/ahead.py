@@ -67,7 +67,8 @@ class Ahead:
     ) -> None:
         self._elements = elements
         self._depth = depth
-        self._changed = threading.Condition()
+        self._lock = threading.RLock()  # taken by itself: Ctrl-C may come in the middle of what `Condition` does
+        self._changed = threading.Condition(self._lock)
         self._ready: deque[tuple[Any, int, Mark] | BaseException | None] = deque()
         self._held = 0
         self._ended = False
@@ -81,7 +82,7 @@ class Ahead:
 
     def next(self) -> Any:
         """The next element; StopIteration at the end."""
-        with self._changed:
+        with self._lock:
             while not self._ready and not self._ended:
                 if self._stop.is_set():
                     raise ClosedError("This iteration was closed while it waited for an element.")
@@ -133,14 +134,14 @@ class Ahead:
         return True
 
     def _wait_for_room(self, size: int) -> None:
-        with self._changed:
+        with self._lock:
             while not self._depth.has_room(len(self._ready), self._held, size):
                 self._stop.check()
                 self._changed.wait()
             self._stop.check()
 
     def _add(self, item: Any, size: int = 0) -> bool:
-        with self._changed:
+        with self._lock:
             self._ready.append(item)
             self._held += size
             self.peak = max(self.peak, self._held)
@@ -148,7 +149,7 @@ class Ahead:
         return False
 
     def _wake(self) -> None:
-        with self._changed:
+        with self._lock:
             self._changed.notify_all()
 
     def close(self) -> None:
@@ -156,6 +157,6 @@ class Ahead:
         self._stop.set()
         self._elements.close()
         end_all([self._aside], lambda: None)
-        with self._changed:
+        with self._lock:
             self._ready.clear()
             self._held = 0

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from penstock.blocks.block import Block
 from penstock.memory.account import Account
 from penstock.memory.buffers import buffer_bytes, owner_of
+from penstock.memory.noted import NotedRef
 from penstock.memory.shared import Budget
 
 
@@ -68,7 +69,7 @@ class Ledger:
         """The user's own arrays: for as long as they live, since an id is used again."""
         # Buffers die at any moment, also in the middle of an update on the same thread. So their
         # callbacks only leave a note here; it is worked off before the next update or reading.
-        self._dead: deque[int] = deque()
+        self._dead: deque[NotedRef] = deque()
         self.shared._join(self)
 
     @property
@@ -214,7 +215,7 @@ class Ledger:
         freed = 0
         with self._lock:
             while self._dead:
-                entry = self._watched.pop(self._dead.popleft(), None)
+                entry = self._watched.pop(self._dead.popleft().key, None)
                 if entry is None:
                     continue
                 if entry.kept:
@@ -283,8 +284,9 @@ class Ledger:
         self.lent_peak = max(self.lent_peak, self.lent)
 
     def _ref(self, owner: NDArray[Any]) -> weakref.ref[NDArray[Any]]:
-        dead, key = self._dead, id(owner)
-        return weakref.ref(owner, lambda _: dead.append(key))
+        ref = NotedRef(owner, self._dead.append)
+        ref.key = id(owner)
+        return ref
 
     def _spare(self) -> int:
         """What the budget has beside all that is reserved and all that is needed in flight."""

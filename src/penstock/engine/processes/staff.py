@@ -57,7 +57,7 @@ class Staff:
             return
         with suppress(WorkerLost, PenstockError, OSError):  # who needs one finds out what is wrong
             begun = self.functions.begin(lambda: self._ending, count)
-            with self._changed:
+            with self._lock:
                 self._begun.extend(begun)
                 self._changed.notify_all()
 
@@ -81,7 +81,7 @@ class Staff:
 
     def take(self) -> Link:
         """A worker that nobody uses; waits for one."""
-        with self._changed:
+        with self._lock:
             self.check()
             # Who has none of its own borrows one of those that threads have: there are to be no more.
             while not self._idle and len(self._links) - len(self._begun) >= max(1, self._threads):

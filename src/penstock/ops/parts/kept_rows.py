@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from penstock.errors import ClosedError
 from penstock.graph.op import Op
 from penstock.graph.running import Context, Pipeline, Running
 from penstock.kernels.spans import Empty
+from penstock.memory.noted import NotedRef
 from penstock.memory.rowlog import RowLog
 from penstock.ops.parts.assembly import joined
 from penstock.options import Options
@@ -77,23 +77,24 @@ class Holds:
     """
 
     def __init__(self) -> None:
-        self.alive: dict[int, tuple[weakref.ref[Hold], Any]] = {}
-        self._dead: deque[int] = deque()
+        self.alive: dict[int, tuple[NotedRef, Any]] = {}
+        self._dead: deque[NotedRef] = deque()
         self._count = 0
 
     def new(self, kept: Kept, what: Any) -> Hold:
         """A hold on `what`."""
         hold = Hold(kept)
-        key, dead = self._count, self._dead
+        ref = NotedRef(hold, self._dead.append)
+        ref.key = self._count
         self._count += 1
-        self.alive[key] = (weakref.ref(hold, lambda _: dead.append(key)), what)
+        self.alive[ref.key] = (ref, what)
         return hold
 
     def worked_off(self) -> list[Any]:
         """What the holds that have died since the last call held on to."""
         gone = []
         while self._dead:
-            gone.append(self.alive.pop(self._dead.popleft())[1])
+            gone.append(self.alive.pop(self._dead.popleft().key)[1])
         return gone
 
 

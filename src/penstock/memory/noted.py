@@ -1,0 +1,16 @@
+"""References that leave a note when what they refer to dies."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+
+class NotedRef(weakref.ref[Any]):
+    """A weak reference with a key, for a callback written in C: `deque.append`, say.
+
+    Python raises Ctrl-C in whatever Python code runs next. In a callback of a weak reference it would be lost.
+    """
+
+    __slots__ = ("key",)
+    key: int

@@ -1,0 +1,194 @@
+"""Ctrl-C, and the handlers of signals, come between any two steps of the main thread: here, at each one in turn."""
+
+import dis
+import gc
+import random
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import CodeType, FrameType
+from typing import Any
+
+import pytest
+
+import penstock as ps
+from penstock.engine import iterator, run
+from penstock.engine.endings import Ends
+from penstock.engine.stage import Stage
+
+PULLING = [
+    iterator.Iterator.__next__,
+    iterator.Iterator._refill,
+    run.Run.next_block,
+    run.Run._pull,
+    run.Run._mark,
+]
+CLOSING = [iterator.Iterator.close, iterator.Iterator._end, run.Run.close, run.Run._take_apart, Ends.make, Stage.close]
+DATASETS: dict[str, Callable[[], ps.Dataset]] = {
+    "source": lambda: ps.Dataset.range(40),
+    "shuffle, batch": lambda: ps.Dataset.range(120).shuffle(7, seed=1).batch(3),
+    "threads": lambda: ps.Dataset.range(40).map(int, executor="threads", num_parallel_calls=2),
+    "prefetch": lambda: ps.Dataset.range(40).prefetch(2),
+}
+
+
+@contextmanager
+def at_step(
+    number: int, functions: list[Any], call: Callable[[], None], *, calls: bool = False
+) -> Iterator[list[int]]:
+    """Have something called before the step of that number of these functions; the list has the steps made.
+
+    With `calls`, only at calls: Python looks for signals there, and raises what their handlers do as theirs.
+    """
+    codes: set[CodeType] = {function.__code__ for function in functions}
+    steps: list[int] = []
+    wanted = {
+        code: {each.offset for each in dis.get_instructions(code) if not calls or each.opname.startswith("CALL")}
+        for code in codes
+    }
+
+    def trace(frame: FrameType, event: str, _: object) -> Any:
+        if event == "call":
+            if frame.f_code not in codes:
+                return None
+            frame.f_trace_opcodes = True
+        elif event == "opcode" and frame.f_lasti in wanted[frame.f_code]:
+            steps.append(frame.f_lasti)
+            if len(steps) == number:
+                call()
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        yield steps
+    finally:
+        sys.settrace(before)
+
+
+def interrupt() -> None:
+    raise KeyboardInterrupt
+
+
+def small(name: str) -> ps.Dataset:
+    return DATASETS[name]().with_options(ps.Options(block_rows=4))
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_given_ctrl_c_at_any_step_of_a_pull_when_it_is_closed_then_nothing_is_left(name: str) -> None:
+    budget = ps.Budget("32MiB")
+    number = 0
+    while True:
+        number += 1
+        it = small(name).iterate(memory=budget)
+        next(it)
+        interrupted = False
+        with at_step(number, PULLING, interrupt, calls=True) as steps:
+            try:
+                for _ in range(9):
+                    next(it)
+            except KeyboardInterrupt:
+                interrupted = True
+        it.close()
+        assert (it._run._apart, budget.runs) == (True, 0), number
+        if not interrupted:
+            break
+    assert number > len(steps) > 25
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_given_ctrl_c_at_any_step_of_an_end_when_it_is_closed_again_then_nothing_is_left(name: str) -> None:
+    budget = ps.Budget("32MiB")
+    number = 0
+    while True:
+        number += 1
+        it = small(name).iterate(memory=budget)
+        next(it)
+        interrupted = False
+        with at_step(number, CLOSING, interrupt, calls=True) as steps:
+            try:
+                it.close()
+            except KeyboardInterrupt:
+                interrupted = True
+        it.close()
+        assert (it._run._apart, budget.runs) == (True, 0), number
+        if not interrupted:
+            break
+    assert number > len(steps) > 10
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_given_real_signals_at_random_moments_when_it_is_closed_then_nothing_is_left(name: str) -> None:
+    def handler(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    moments = random.Random(name)
+    budget = ps.Budget("32MiB")
+    before = signal.signal(signal.SIGALRM, handler)
+    gc.disable()  # Python would drop what is raised while it collects
+    try:
+        for trial in range(300):
+            it = small(name).repeat().iterate(memory=budget)
+            try:
+                signal.setitimer(signal.ITIMER_REAL, moments.uniform(0.0002, 0.004))
+                for _ in it:
+                    pass
+            except KeyboardInterrupt:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            it.close()
+            assert (it._run._apart, budget.runs) == (True, 0), trial
+    finally:
+        gc.enable()
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_given_a_signal_at_any_step_when_its_handler_takes_the_state_then_the_rest_is_exact(name: str) -> None:
+    whole = [str(x) for x in small(name)]
+    number = 0
+    while True:
+        number += 1
+        taken: list[Any] = []
+        had = 0
+        with small(name).iterate() as it:
+            next(it)
+            with at_step(number, PULLING, lambda it=it, taken=taken: taken.append(it.state())) as steps:  # type: ignore[misc]
+                for had in range(1, 10):
+                    next(it)
+                    if taken:
+                        break
+        if not taken:
+            break
+        # The element that was on its way counts or does not: it had been taken from its block, or had not.
+        assert taken[0]["elements"] in (had, had + 1), number
+        if number % 7 == 0:
+            with small(name).iterate(state=taken[0]) as rest:
+                assert [str(x) for x in rest] == whole[taken[0]["elements"] :], number
+    assert number > len(steps) > 100
+
+
+def test_given_an_end_that_fails_then_the_others_are_made_and_it_is_raised() -> None:
+    made: list[str] = []
+    ends = Ends()
+    ends.add(lambda: made.append("first"))
+
+    def fails() -> None:
+        raise OSError(28, "No space left on device")
+
+    ends.add(fails)
+    ends.add(lambda: made.append("last"))
+    with pytest.raises(OSError, match="No space left"):
+        ends.make()
+    ends.make()
+    assert (made, ends.made) == (["last", "first"], True)
+
+
+def test_given_a_run_that_fails_to_start_then_it_is_not_on_the_budget() -> None:
+    budget = ps.Budget("32MiB")
+    state = ps.Dataset.range(4).iterate().state()
+    state["state"] = 7
+    with pytest.raises(ps.errors.PenstockError):
+        ps.Dataset.range(4).iterate(memory=budget, state=state)
+    assert budget.runs == 0
