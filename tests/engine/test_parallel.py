@@ -253,3 +253,24 @@ def test_given_a_batch_that_is_half_of_the_budget_then_many_calls_leave_it_room(
         with ds.iterate(memory="256MiB") as it:
             assert sum(len(batch) for batch in it) == 150
             assert it._run.ledger.peak <= it._run.ledger.budget
+
+
+def test_given_rows_that_fail_and_no_order_when_who_pulls_calls_the_rest_then_nobody_waits_for_ever() -> None:
+    def slow(x: Any) -> Any:
+        until = time.perf_counter() + 4e-5
+        while time.perf_counter() < until:
+            pass
+        if x % 15 == 14:
+            raise ValueError("no")
+        return x
+
+    ds = ps.Dataset.range(1000).map(slow, num_parallel_calls=2, deterministic=False).ignore_errors()
+    got: list[list[int]] = []
+    for _ in range(8):  # of two passes one used to wait for ever
+        it = ds.iterate()
+        thread = threading.Thread(target=lambda it=it: got.append(sorted(int(x) for x in it)), daemon=True)
+        thread.start()
+        thread.join(30)
+        it.close()
+        thread.join(30)
+    assert got == [[x for x in range(1000) if x % 15 != 14]] * 8

@@ -116,3 +116,36 @@ class TestChooseFromDatasets(OpContract):
             ps.Dataset.choose_from_datasets([], one)
         with pytest.raises(ps.errors.ArgumentTypeError, match="expected datasets, got 3"):
             ps.Dataset.choose_from_datasets([one, 3], one)  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize("turns", [1, 50])
+def test_given_elements_that_grow_then_the_budget_holds(turns: int) -> None:
+    def grows(x: Any) -> Any:
+        return np.full((1 << 19) if x >= 300 else 64, int(x) & 255, np.uint8)
+
+    parts = [ps.Dataset.range(400).map(grows) for _ in range(2)]
+    ds = ps.Dataset.choose_from_datasets(parts, ps.Dataset.range(800).map(lambda x: x // turns % 2))
+    with ds.iterate(memory="8MiB") as it:
+        got = [int(x[0]) for x in it]
+        report = it.report()
+    assert got == [int(i // (2 * turns) * turns + i % turns) & 255 for i in range(800)]
+    assert report.peak <= report.budget
+
+
+@pytest.mark.parametrize("stop", [True, False])
+def test_given_large_elements_then_all_come_and_from_a_state_at_any_element_the_rest(stop: bool) -> None:
+    def large(x: Any) -> Any:
+        return np.full(1 << 16, int(x), np.int32)
+
+    parts = [part.map(large) for part in three()]
+    chosen = ps.Dataset.from_tensor_slices(np.array([0, 0, 2, 1, 1, 2, 1, 2, 0, 2, 0, 0, 2], np.int64))
+    ds = ps.Dataset.choose_from_datasets(parts, chosen, stop_on_empty_dataset=stop)
+    ds = ds.with_options(ps.Options(memory="4MiB"))
+    expected = [0, 1, 20, 10, 11, 21] if stop else [0, 1, 20, 10, 11, 21, 22, 2, 23, 3, 24]
+    assert [int(x[0]) for x in ds] == expected
+    for had in range(len(expected)):
+        with ds.iterate() as it:
+            for _ in range(had):
+                next(it)
+            state = it.state()
+        assert [int(x[0]) for x in ds.iterate(state=state)] == expected[had:]

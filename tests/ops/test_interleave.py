@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import penstock as ps
 from contract.op_contract import OpContract
 from penstock.engine.context import StageContext
+from penstock.graph import track
 from penstock.ops import interleave
 
 
@@ -218,3 +219,28 @@ def test_given_functions_of_the_user_then_one_thread_calls_them(
     ds = ds.interleave(lambda path: ps.TFRecordDataset(path).map(lambda record: record), 4, 3)
     assert len(events(ds)) == 210
     assert not halves
+
+
+def test_given_a_state_of_an_iteration_that_was_resumed_itself_then_the_rest_is_exact(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(track, "SHARE", 1e9)  # noted after every block
+    sizes = [9, 1, 1, 5, 5, 5]
+
+    def part(number: Any) -> ps.Dataset:
+        return ps.Dataset.range(sizes[int(number)]).map(lambda y: 100 * number + y)
+
+    ds = ps.Dataset.range(6).interleave(part, cycle_length=2, block_length=3)
+    ds = ds.with_options(ps.Options(block_rows=1))
+    whole = [int(x) for x in ds]
+    for first in range(len(whole)):
+        with ds.iterate() as it:
+            for _ in range(first):
+                next(it)
+            state = it.state()
+        for second in range(len(whole) - first):
+            with ds.iterate(state=state) as it:
+                for _ in range(second):
+                    next(it)
+                again = it.state()
+            assert [int(x) for x in ds.iterate(state=again)] == whole[first + second :], (first, second)

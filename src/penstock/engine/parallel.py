@@ -94,6 +94,7 @@ class Parallel(Running):
             if self._rest is not None:
                 made, self._rest = self._rest.do(rows)
                 self._ready.extend(made)
+                self._tell_of_changes()
                 continue
             work = self._next_done()
             if work is None:
@@ -152,6 +153,13 @@ class Parallel(Running):
         again, work.again = work.again, None
         if again is not None and not agrees(self._op.function.plain, work.made):
             work.made, work.rest = self._results(again)
+            self._tell_of_changes()
+
+    def _tell_of_changes(self) -> None:
+        """Calls that who pulls has made by itself may have told that others are to work now."""
+        with self._lock:
+            if self._roster.changed():
+                self._tell_all()
 
     def _done(self) -> _Work | None:
         """What can be handed on now: the first in line, if it is done, or any where order is no matter."""

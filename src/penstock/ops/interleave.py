@@ -133,7 +133,7 @@ class RunningInterleave(Branching):
         first = min((taken for taken in begun if taken is not None), default=following)
         return {
             "from": [*first],
-            "until": following.turn,
+            "until": max(following.turn, self._again_until),  # those before it may not be passed over yet
             "slots": [None if feed is None else [feed.opened.turn, feed.state()] for feed in self._slots],
             "at": self._at,
             "done": self._done,

@@ -184,8 +184,9 @@ class RunningDirected(Running):
     def _merge(self, rows: int) -> Block | None:
         chosen = self._choices[: min(rows, self._most)]
         places = [np.flatnonzero(chosen == which) for which in range(len(self._feeds))]
+        room = self._context.block_bytes // max(1, sum(map(bool, map(len, places))))
         for feed, at in zip(self._feeds, places, strict=True):
-            feed.fill(len(at))
+            feed.fill(len(at), room)
         one = max((feed.row_bytes for feed in self._feeds), default=0)
         self._most = min(2 * self._most, self._context.rows_for(one))
         stopper, cut = self._first_stop(places, len(chosen))
@@ -207,13 +208,14 @@ class RunningDirected(Running):
         return merged(self._feeds, which[got], starts[got], ones, self._context.empty)
 
     def _first_stop(self, places: list[Choices], end: int) -> tuple[Feed | None, int]:
-        """The first choice that gives no row but an error or the end, and whose it is."""
+        """The first choice for which there is no row, and whose error or end it is; None where more are to come."""
         stopper, cut = None, end
         for feed, at in zip(self._feeds, places, strict=True):
-            if len(at) > feed.rows and (feed.error is not None or self._stop):
+            more = feed.error is None and not feed.ended
+            if len(at) > feed.rows and (more or feed.error is not None or self._stop):
                 place = int(at[feed.rows])
                 if place < cut:
-                    stopper, cut = feed, place
+                    stopper, cut = None if more else feed, place
         return stopper, cut
 
     def close(self) -> None:
