@@ -64,7 +64,7 @@ class Ends:
         self._left.append(end)
 
     def make(self) -> None:
-        """Make them; one that fails keeps none of the others, one that is interrupted is made again next time."""
+        """Make them; one that fails stops none of the others, one that is interrupted is made again."""
         self.begun = True
         failed: Exception | None = None
         while self._left:

@@ -133,7 +133,7 @@ class Iterator(Checkpointed, AbstractIterator[Any]):
         return self._run.states.packed(*self.mark())
 
     def mark(self) -> tuple[Any, int]:
-        """Where it stands, before it is packed: the state of its ops, and the number of elements handed out."""
+        """Where it stands: the state of its ops, and the number of elements that were handed out."""
         with self._run.standing:
             end, left = self._at
             return self._run.where(end - length_hint(left))

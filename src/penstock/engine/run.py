@@ -59,8 +59,8 @@ class Run:
     One lock is held by whoever is inside the ops, to pull or to take them apart. Who closes the run while
     another is inside, or an outer call of the same thread, leaves the rest to that one.
 
-    Ctrl-C may come between any two steps of the main thread. So locks are taken by a bare `with`, which nothing
-    interrupts, and what is left to be ended is known at any moment: the next `close` goes on with it.
+    Ctrl-C may come between any two steps of the main thread. So locks are taken by a bare `with`, which
+    nothing interrupts, and what is left to be ended is known at any moment: the next `close` goes on with it.
     """
 
     seams: Mapping[str, Seam] = {"branches": SideBySide, "parallel": Parallel, "prefetch": Prefetch}
@@ -103,7 +103,7 @@ class Run:
         self.standing = threading.RLock()
         """Held by whoever changes where the run stands, or asks: they may be different threads."""
         self._stood: tuple[State | None, int] = state, elements
-        """A state of the ops, and the number of elements after which they stood there: of one moment, always."""
+        """A state of the ops, and after how many elements they stood there: always of one moment."""
         self._pace = Pace()
         self._ends = Ends()
         try:

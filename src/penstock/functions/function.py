@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from penstock.blocks.trace import Trace
 from penstock.errors import FunctionError
+from penstock.functions.said import said_by
 from penstock.random.scope import Scope, enter
 from penstock.site import failing_line
 
@@ -109,11 +110,11 @@ class UserFunction:
     def failed(self, error: BaseException, number: int, hint: str = "") -> FunctionError:
         """The error that tells the user where and why the function failed, and what to do."""
         where = failing_line(error.__traceback__)
-        if isinstance(error, ValueError) and "read-only" in str(error):
+        if isinstance(error, ValueError) and "read-only" in said_by(error):
             hint = " Elements are views of the pipeline's memory: change a copy, `x = x.copy()`."
         if isinstance(error, ENDING):
             hint = " To end a run, leave the loop over it, or end the stream with take_while()."
-        said = str(error).removesuffix(".")
+        said = said_by(error).removesuffix(".")
         what = type(error).__name__ + (f": {said}" if said else "")
         failure = FunctionError(
             f"{self.where}: the function failed on element {number}: {what}"
@@ -133,7 +134,7 @@ def user_function(function: Callable[..., Any], op: Op, context: Context) -> Use
 def _hint_for_arguments(error: BaseException, element: Any) -> str:
     """How a function is called with this element, if that is what it failed for."""
     entered = error.__traceback__ is not None and error.__traceback__.tb_next is not None
-    if entered or not isinstance(error, TypeError) or "positional argument" not in str(error):
+    if entered or not isinstance(error, TypeError) or "positional argument" not in said_by(error):
         return ""
     if type(element) is not tuple:
         kind = f"a {type(element).__name__}" if isinstance(element, dict | tuple) else "no tuple"

@@ -10,6 +10,8 @@ from typing import Any
 RETURN = dis.opmap["RETURN_VALUE"]
 RETURN_CONST = dis.opmap.get("RETURN_CONST", -1)
 LOAD_CONST = dis.opmap["LOAD_CONST"]
+ENDS = frozenset({"_exit", "abort", "exit", "kill", "raise_signal", "sleep"})
+"""A function that calls one of these may be meant not to return: to see what becomes of it, say."""
 MADE_BY_CALLS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
@@ -25,7 +27,7 @@ def returns_nothing(function: Any) -> bool:
     if not isinstance(plain, FunctionType) or plain.__name__ == "<lambda>":
         return False
     code = plain.__code__
-    if code.co_flags & MADE_BY_CALLS:
+    if code.co_flags & MADE_BY_CALLS or ENDS.intersection(code.co_names):
         return False
     # Not by instructions, of which `dis` makes an object each: maps may be declared for every element.
     raw = code.co_code

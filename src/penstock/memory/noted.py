@@ -9,7 +9,7 @@ from typing import Any
 class NotedRef(weakref.ref[Any]):
     """A weak reference with a key, for a callback written in C: `deque.append`, say.
 
-    Python raises Ctrl-C in whatever Python code runs next. In a callback of a weak reference it would be lost.
+    Python raises Ctrl-C in whatever Python code runs next: in such a callback it would be lost.
     """
 
     __slots__ = ("key",)

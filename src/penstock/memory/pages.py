@@ -34,6 +34,7 @@ class _Mapping:
     """A piece of shared memory at an address: unmapped when nobody refers to it any more."""
 
     def __init__(self, descriptor: int, size: int) -> None:
+        self.address: Any = None
         libc = _libc()
         libc.mmap.restype = ctypes.c_void_p
         libc.mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long)
@@ -142,7 +143,7 @@ class GrowingArray:
         elif size != self._size:
             try:
                 self._pages.resize(size)
-            except BufferError:  # somebody looks at them, a debugger say: they are theirs from now on
+            except (BufferError, SystemError):  # whoever looks at them has them from now on; or no mremap
                 kept = min(size, self._size)
                 seen, self._pages = self._pages, map_pages(size)
                 self._pages[:kept] = seen[:kept]

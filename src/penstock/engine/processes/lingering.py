@@ -20,16 +20,21 @@ class Lingering:
         self._looks = 0.0
         self.thread: threading.Thread | None = None
 
-    def begin(self, seconds: float) -> None:
-        """Call `end` then."""
+    def begin(self, seconds: float) -> bool:
+        """Call `end` then; False where nobody can: no thread is to be had, or the process is ending."""
         with self._changed:
             self._until = monotonic() + seconds
             if self.thread is None:
                 thread = threading.Thread(target=self._wait, name="penstock-server", daemon=True)
-                thread.start()
+                try:
+                    thread.start()
+                except RuntimeError:
+                    self._until = None
+                    return False
                 self.thread = thread
             elif self._until < self._looks:
                 self._changed.notify()
+        return True
 
     def stop(self) -> None:
         """Do not; the thread finds out when it would have."""

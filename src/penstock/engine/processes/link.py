@@ -20,7 +20,7 @@ from penstock.engine.processes.wire import STATUS, Hangup, answer, readable, sen
 LOOK = 0.1
 """Seconds between two looks at a worker that is at work: how far it is, what it holds."""
 REAPED = 1.0
-"""Seconds that the server has to tell how a worker ended."""
+"""Seconds that a worker has to end when it is killed, and the server to tell how."""
 
 
 class Link:
@@ -158,7 +158,10 @@ class Link:
 
     def close(self) -> int:
         """Forget a worker, having waited for its end; the bytes of its slabs."""
-        self._wait_for_end()
+        self.kill()
+        with self._lock:
+            if self._ended >= 0:  # by itself, as the server may be importing something
+                readable(self._ended, REAPED)
         freed = 0
         for slab in (self.given, self.made):
             if slab is not None:

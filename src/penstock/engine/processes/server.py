@@ -195,6 +195,7 @@ class Server:
 def main(control: int, parent: int) -> None:
     """Serve the process `parent`, which has the other end of the socket."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # the user's process may not want to know how its own end
     try:
         server = Server(socket.socket(fileno=control), parent)
     except ProcessLookupError:  # it is gone already

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import resource
 import socket
 import subprocess
 import sys
@@ -26,7 +27,9 @@ SPIN, CYCLES = "OPENBLAS_THREAD_TIMEOUT", "16"
 """The threads that NumPy's linear algebra starts when it is loaded wait busily for some 100 ms, on cores that
 the user's process would use: with this variable they go to sleep after 2**16 cycles."""
 _START = """
-import os, sys
+import sys
+sys.path[:] = {path!r}  # before it, the folder is searched
+import os
 from importlib.util import find_spec, module_from_spec
 from types import ModuleType
 
@@ -36,7 +39,6 @@ class Later(ModuleType):
         self.__spec__.loader.exec_module(self)
         return getattr(self, name)
 
-sys.path[:] = {path!r}
 package = module_from_spec(find_spec("penstock"))
 package.__class__ = Later
 sys.modules["penstock"] = package
@@ -80,6 +82,7 @@ class Server:
         self._requests = self._answered = 0
         self._modules: set[str] = set()
         """What it has been told to import."""
+        self._like = _identity()
         self.is_threaded = False
         """Whether it is not to be forked any more; workers that it has are as they should be."""
         self._load = 1
@@ -108,6 +111,11 @@ class Server:
     def was_asked(self) -> bool:
         """Whether somebody has asked it for anything; else it may still be starting, for nobody."""
         return self._requests > 0
+
+    @property
+    def is_like_here(self) -> bool:
+        """Whether this process is still what it was when it started the server: workers are what that is."""
+        return self._like == _identity()
 
     def has(self, modules: Iterable[str]) -> bool:
         """Whether it is there, with these modules."""
@@ -207,6 +215,11 @@ class Server:
         """In a forked child: the server is not its own."""
         self._process.returncode = 0
         self._control.close()
+
+
+def _identity() -> tuple[Any, ...]:
+    """Who the process is, and how many descriptors it may have."""
+    return os.geteuid(), os.getegid(), resource.getrlimit(resource.RLIMIT_NOFILE)
 
 
 def _is_apart(module: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import errno
 import os
 import sys
 import threading
@@ -20,6 +21,25 @@ LINGER = 3.0
 SPARES = 2
 """Workers that it has ready meanwhile, and from when the last rows are being made. They know no function, and
 share its pages."""
+
+
+def check_platform() -> None:
+    """Raise an error where there can be no worker processes."""
+    if not sys.executable or getattr(sys, "frozen", False):  # a frozen program would start itself again
+        raise PenstockError(
+            "Worker processes need a Python that can be started (sys.executable), which a frozen or an "
+            "embedding program is not. Use executor='threads'."
+        )
+    try:
+        for descriptor in (os.memfd_create("penstock-try", os.MFD_CLOEXEC), os.pidfd_open(os.getpid())):
+            os.close(descriptor)
+    except (AttributeError, OSError) as error:
+        if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOMEM):
+            raise
+        raise PenstockError(
+            f"Worker processes need Linux 5.3 or later, and a container that lets programs use memfd_create "
+            f"and pidfd_open ({error}). Use executor='threads'."
+        ) from None
 
 
 class Serving:
@@ -74,8 +94,7 @@ class Serving:
                 self._server = None
             if not (self._server or self._threaded):
                 return
-            if LINGER:
-                self._lingering.begin(LINGER)
+            if LINGER and self._lingering.begin(LINGER):
                 if self._server is not None:
                     self._server.have_ready(SPARES)
                 return
@@ -84,25 +103,21 @@ class Serving:
     def server(self) -> Server:
         """The server, started where there is none."""
         with self._lock:
-            if self._server is not None and self._server.is_threaded:
+            if self._server is not None and (self._server.is_threaded or not self._server.is_like_here):
                 self._threaded.append(self._server)
                 self._server = None
             if self._server is not None and not self._server.alive:
                 self._server.end()
                 self._server = None
             if self._server is None:
-                if not hasattr(os, "memfd_create") or not hasattr(os, "pidfd_open") or not sys.executable:
-                    raise PenstockError(
-                        "Worker processes need Linux 5.3 or later, and a Python that can be started "
-                        "(sys.executable). Use executor='threads'."
-                    )
+                check_platform()
                 self._server = Server()
             return self._server
 
     def has(self, modules: Iterable[str]) -> bool:
         """Whether a server is there already, with these modules."""
         with self._lock:
-            return self._server is not None and self._server.has(modules)
+            return self._server is not None and self._server.is_like_here and self._server.has(modules)
 
     def lost(self, server: Server) -> None:
         """Say that this server does not answer: who asks next gets another one."""

@@ -21,10 +21,11 @@ def surroundings() -> dict[str, Any]:
         "path": [
             folder for folder in sys.path if isinstance(folder, str)
         ],  # others are passed over here, too
-        "argv": list(sys.argv),
+        "argv": list(getattr(sys, "argv", ())),  # a program that embeds Python may set none
         "environ": dict(os.environ),
         "folder": folder,
-        "errors": np.geterr(),
+        # What is to be called stays here.
+        "errors": {kind: "warn" if how in ("call", "log") else how for kind, how in np.geterr().items()},
         "recursion": sys.getrecursionlimit(),
         "warnings": list(filter(_is_pythons, warnings.filters)),
     }
@@ -32,7 +33,7 @@ def surroundings() -> dict[str, Any]:
 
 def surround(around: dict[str, Any]) -> None:
     """Have it so in this process. What is there already is left alone: forked processes share its pages."""
-    sys.path[:], sys.argv[:] = around["path"], around["argv"]
+    sys.path[:], sys.argv = around["path"], around["argv"]
     for name in os.environ.keys() - around["environ"].keys():
         del os.environ[name]
     for name, value in around["environ"].items():

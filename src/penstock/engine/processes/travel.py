@@ -17,7 +17,7 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from operator import attrgetter
 from types import BuiltinMethodType, CodeType, MethodType, ModuleType
 from typing import Any
@@ -25,12 +25,15 @@ from typing import Any
 from penstock.blocks.structure import Structure
 from penstock.errors import ElementError, PenstockError
 from penstock.functions.reached import reached
+from penstock.functions.said import said_by
 from penstock.functions.settings import Settings, apply, settings_of
 from penstock.functions.versions import Versions, changed, compared
 
 SHARED = 16 << 10
 """Arrays of at least so many bytes are shared; smaller ones are part of the pickle."""
 _ALIGNED = 64
+_WITH_CACHE = type(lru_cache(abs))
+"""What `functools.cache` makes of a function."""
 _registering = threading.Lock()
 
 
@@ -83,9 +86,23 @@ def _seeing(cloudpickle: Any) -> type[Any]:
             self.sees(thing)
             if isinstance(thing, BuiltinMethodType | MethodType) and (drawn := _drawn(thing)):
                 return getattr, drawn
+            if isinstance(thing, _WITH_CACHE) and not _is_imported(thing, cloudpickle):
+                return _cached, (thing.cache_parameters(), thing.__wrapped__)
             return super().reducer_override(thing)
 
     return Seeing
+
+
+def _is_imported(function: Any, cloudpickle: Any) -> bool:
+    """Whether a worker finds it by its name."""
+    module = function.__module__
+    by_value = module == "__main__" or module in cloudpickle.list_registry_pickle_by_value()
+    return not by_value and "<locals>" not in function.__qualname__
+
+
+def _cached(parameters: dict[str, Any], function: Callable[..., Any]) -> Any:
+    """A function with a cache of its own, which is empty."""
+    return lru_cache(**parameters)(function)
 
 
 def _drawn(method: Any) -> tuple[ModuleType, str] | None:
@@ -237,20 +254,40 @@ def as_sent(error: BaseException) -> Sent:
 
 
 def _said(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}"
+    return f"{type(error).__name__}: {said_by(error)}"
+
+
+class _AsItIs:
+    """An error that is made again without its `__init__`, which may ask for more than the error has kept."""
+
+    def __init__(self, error: BaseException) -> None:
+        self._error = error
+
+    def __reduce__(self) -> Any:
+        return _made_again, (type(self._error), self._error.args, self._error.__dict__)
+
+
+def _made_again(
+    kind: type[BaseException], args: tuple[Any, ...], attributes: dict[str, Any]
+) -> BaseException:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(attributes)
+    return error
 
 
 def _pickle_of(error: BaseException) -> bytes | None:
-    try:
-        return dumps(error)
-    except Exception:  # anything may be wrong with an error of the user's own
-        return None
+    for whole in (error, _AsItIs(error)):
+        with suppress(Exception, SystemExit):  # anything may be wrong with an error of the user's own
+            pickled = dumps(whole)
+            pickle.loads(pickled)
+            return pickled
+    return None
 
 
 def _loaded(pickled: bytes | None, said: str) -> BaseException:
     try:
         found = None if pickled is None else pickle.loads(pickled)
-    except Exception:  # likewise
+    except (Exception, SystemExit):  # likewise
         found = None
     return found if isinstance(found, BaseException) else RuntimeError(said)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import select
 import socket
@@ -84,6 +85,8 @@ def receive(link: socket.socket) -> tuple[Any, list[int]]:
     """The next message, and the descriptors that came with it; waits for it. `Hangup` at the end."""
     try:
         head, descriptors, _, _ = socket.recv_fds(link, _HEAD.size, 8)
+        for descriptor in descriptors:
+            os.set_inheritable(descriptor, False)  # for no program that is started from here
         head += _rest(link, _HEAD.size - len(head)) if head else b""
         if not head:
             raise Hangup("closed")

@@ -207,7 +207,8 @@ class Worker:
         if kept() is not None:
             self._copies = True
         if sys.stdout is not None:  # a program may have none
-            sys.stdout.flush()
+            with contextlib.suppress(OSError, ValueError):  # nobody reads it any more, or its disk is full
+                sys.stdout.flush()
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
         structure = None if made is None else made.packed.structure
         found = Found() if over_block is None else Found(over_block.row_bytes, over_block.why)

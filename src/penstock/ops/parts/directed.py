@@ -208,7 +208,7 @@ class RunningDirected(Running):
         return merged(self._feeds, which[got], starts[got], ones, self._context.empty)
 
     def _first_stop(self, places: list[Choices], end: int) -> tuple[Feed | None, int]:
-        """The first choice for which there is no row, and whose error or end it is; None where more are to come."""
+        """The first choice without a row, and whose error or end it is; None where more are to come."""
         stopper, cut = None, end
         for feed, at in zip(self._feeds, places, strict=True):
             more = feed.error is None and not feed.ended
