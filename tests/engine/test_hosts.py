@@ -134,7 +134,7 @@ def test_given_functions_with_a_cache_then_workers_have_one_of_their_own() -> No
     assert [int(x) for x in ps.Dataset.range(3).map(squared, executor="processes")] == [0, 1, 4]
 
 
-class Refused(Exception):
+class RefusedError(Exception):
     """Has kept less than it was made of."""
 
     def __init__(self, code: int, url: str) -> None:
@@ -142,7 +142,7 @@ class Refused(Exception):
         self.code = code
 
 
-class Mute(Exception):
+class MuteError(Exception):
     def __str__(self) -> str:
         raise IndexError("no text")
 
@@ -153,15 +153,15 @@ def test_given_an_error_that_asks_for_more_than_it_has_kept_then_it_is_the_cause
 ) -> None:
     def asks(x: Any) -> Any:
         if x == 3:
-            raise Refused(404, "there")
+            raise RefusedError(404, "there")
         return x
 
     it = iter(ps.Dataset.range(5).map(asks, executor=executor, num_parallel_calls=2))
     assert [int(next(it)) for _ in range(3)] == [0, 1, 2]
-    with pytest.raises(ps.errors.FunctionError, match="Refused: 404 from there") as raised:
+    with pytest.raises(ps.errors.FunctionError, match="RefusedError: 404 from there") as raised:
         next(it)
     cause = raised.value.__cause__
-    assert isinstance(cause, Refused)
+    assert isinstance(cause, RefusedError)
     assert (cause.code, cause.args) == (404, ("404 from there",))
     assert int(next(it)) == 4
 
@@ -170,14 +170,14 @@ def test_given_an_error_that_asks_for_more_than_it_has_kept_then_it_is_the_cause
 def test_given_an_error_that_cannot_say_what_it_is_then_it_costs_its_element_alone(executor: str) -> None:
     def fails(x: Any) -> Any:
         if x == 7:
-            raise Mute
+            raise MuteError
         return x
 
     ds = ps.Dataset.range(12).map(fails, executor=executor, num_parallel_calls=2)
     it = iter(ds)
     assert [int(next(it)) for _ in range(7)] == list(range(7))
     with pytest.raises(
-        ps.errors.FunctionError, match=r"element 7: Mute: \(its text cannot be made: IndexError\)"
+        ps.errors.FunctionError, match=r"element 7: MuteError: \(its text cannot be made: IndexError\)"
     ):
         next(it)
     assert [int(x) for x in ds.ignore_errors()] == [*range(7), *range(8, 12)]

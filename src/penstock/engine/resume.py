@@ -12,7 +12,7 @@ from penstock.graph.plan import Plan
 from penstock.graph.track import State
 from penstock.memory.shared import Budget
 from penstock.options import Options
-from penstock.state.saved import Saved, checked, shape_of, unpacked, with_seeds
+from penstock.state.saved import Saved, checked, shape_of, unpacked, walked, with_seeds
 
 
 def resumed(
@@ -23,6 +23,9 @@ def resumed(
     checked(saved, op)
     _agree("seed", seed, saved.seed)
     _agree("epoch", epoch, saved.epoch)
+    for each, stored in zip(walked(op), saved.stored, strict=False):
+        if stored is not None:
+            each.go_on_with(stored)
     plan = plan_of(with_seeds(op, saved.seeds), options, budget.total)
     at = state_for(plan, saved)
     run = Run(plan, budget, seed=saved.seed, epoch=saved.epoch, state=at, elements=saved.elements)

@@ -38,7 +38,8 @@ def fingerprint(op: Op) -> list[tuple[str, str]]:
     lines: list[tuple[str, str]] = []
     for above in op.inputs:
         lines += fingerprint(above)
-    return [*lines, (op.named(None).describe(), _of_fields(op, DEPTH))]
+    said = ";".join(f"{name}={what}" for name, what in known(op).items())
+    return [*lines, (op.named(None).describe(), said)]
 
 
 def digest_of(op: Op) -> tuple[tuple[str, str], ...]:
@@ -63,15 +64,17 @@ def first_difference(ours: list[tuple[str, str]], theirs: list[tuple[str, str]])
 
 def arguments_of(op: Op) -> dict[str, str]:
     """What each argument of an op comes down to, but for those that never change what it gives."""
-    return {
-        part.name: _of(getattr(op, part.name), DEPTH - 1)
-        for part in _seen_fields(op)
-        if part.name not in op.tuning
-    }
+    return {name: said for name, said in known(op).items() if name not in op.tuning}
 
 
-def _of_fields(op: Op, depth: int) -> str:
-    return ";".join(f"{part.name}={_of(getattr(op, part.name), depth - 1)}" for part in _seen_fields(op))
+def known(op: Op) -> dict[str, str]:
+    """What each argument of an op comes down to. That is found out once.
+
+    A function may change what it refers to: it fills a table when it is first called, or counts.
+    """
+    if not op.come_to:
+        op.come_to.update((part.name, _of(getattr(op, part.name), DEPTH - 1)) for part in _seen_fields(op))
+    return op.come_to
 
 
 def _seen_fields(op: Op) -> Iterator[Field[Any]]:
@@ -114,8 +117,8 @@ def _of_container(value: Any, depth: int) -> str:
 
 
 def _of_array(array: NDArray[Any], depth: int) -> str:
-    flat = array.reshape(-1) if array.flags.c_contiguous else array.ravel()
-    sample = flat[:: max(1, flat.size // SAMPLE)]
+    flat = array.reshape(-1) if array.flags.c_contiguous else array.flat  # which is no copy
+    sample = flat[:: max(1, array.size // SAMPLE)]
     if array.dtype == object:
         content = ",".join(_of(item, depth - 1) for item in sample[:64])
     else:

@@ -110,7 +110,22 @@ class Op(ABC):
             object.__setattr__(made, name, value)
         for name in ("spec", "cardinality"):
             made.__dict__.pop(name, None)
+        if fields.keys() - {"inputs", "own_seed"}:
+            made.__dict__.pop("come_to", None)
         return made
+
+    @cached_property
+    def come_to(self) -> dict[str, str]:
+        """What its arguments came down to when it was first run, by name (`graph/fingerprint.py`)."""
+        return {}
+
+    @property
+    def stored(self) -> int | None:
+        """The epoch of the pass whose elements it has stored for those after it; None if it stores none."""
+        return None
+
+    def go_on_with(self, epoch: int) -> None:  # noqa: B027
+        """If nothing is stored yet, store the elements of that epoch, whichever the next one is."""
 
     @property
     def seam(self) -> str:

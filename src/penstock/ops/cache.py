@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,13 @@ class Cache(Op):
     def over(self, *inputs: Op) -> Cache:
         return self.changed(inputs=inputs, store=CacheStore())  # what is stored is of the other input
 
+    @property
+    def stored(self) -> int | None:
+        return self.store.epoch
+
+    def go_on_with(self, epoch: int) -> None:
+        self.store.go_on_with(epoch)
+
     def start(self, context: Context) -> Running:
         return RunningCache(self, context)
 
@@ -54,6 +62,12 @@ class Cache(Op):
 
     def find_cardinality(self) -> int:
         return self.inputs[0].cardinality
+
+
+def _seeds(ops: tuple[Op, ...]) -> Iterator[int]:
+    for op in ops:
+        yield op.own_seed
+        yield from _seeds(op.inputs)
 
 
 class RunningCache(Running):
@@ -78,7 +92,9 @@ class RunningCache(Running):
         if op.filename:
             path = Path(op.filename + SUFFIX).absolute()
             self._store.use_file(path, fingerprint(op.inputs[0]), op.fail(""))
-        self._store.enter(self, context)
+        self._seeds = hash((context.key(0, explicit=False, each_epoch=False), *_seeds(op.inputs)))
+        """What decides, with the epoch, what comes of all that is random before it."""
+        self._store.enter(self, context, self._seeds)
 
     def state(self) -> Any:
         level = (self._upstream_at, self._upstream_failed) == (self._at, self._failed)
@@ -87,12 +103,12 @@ class RunningCache(Running):
 
     def restore(self, state: Any) -> None:
         self._at, self._failed = state["at"], state["failed"]
-        if not self._store.empty and not self._store.holds(state["epoch"]):
+        if not self._store.empty and not self._store.holds(state["epoch"], self._seeds):
             # Another pass is stored, of other elements maybe: this run, whose op this is, begins anew.
             self._store.leave(self)
             self._store = CacheStore()
             object.__setattr__(self._op, "store", self._store)
-            self._store.enter(self, self._context)
+            self._store.enter(self, self._context, self._seeds)
         with self._store.lock:
             if self._store.empty:
                 self._store.epoch = state["epoch"]

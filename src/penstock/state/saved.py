@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
 from penstock.errors import ArgumentError, ArgumentTypeError
+from penstock.graph.fingerprint import known
 from penstock.graph.op import Op
 from penstock.graph.plan import Node, Plan
 from penstock.graph.track import State
@@ -21,6 +23,8 @@ CHECK = "check"
 """Where a state has the hash of the rest of it."""
 PARTS = ("penstock", "epoch", "seed", "seeds", "python", "pipeline", "plan", "parts", "elements", "state")
 """What the rest is. What users put beside it is theirs."""
+STORED = "stored"
+"""Where a state has the epochs of the passes that ops have stored, in the order of `seeds`; if any has."""
 FEED = {"epoch", "state"}
 """What the state of a framework's feed has."""
 CHANGED = "it is not as it was when it was taken. Go on from one that was saved earlier, or begin anew"
@@ -41,6 +45,8 @@ class Saved:
     pipeline: list[Any]
     plan: list[str]
     python: str
+    stored: tuple[int | None, ...] = ()
+    """For every op, the epoch of the pass that it had stored."""
 
 
 def head_of(plan: Plan, seed: int | None, epoch: int) -> dict[str, Any]:
@@ -67,10 +73,19 @@ class States:
     head: dict[str, Any] | None = None
     """What they all have in common; the run of a plain pipeline has it made when it is needed."""
 
+    def __post_init__(self) -> None:
+        for node in self.plan.declared.walk():
+            with suppress(Exception):  # whoever asks for a state is told what is wrong
+                known(node.op)
+
     def packed(self, at: State, elements: int) -> dict[str, Any]:
         """What the user gets of a state, and `iterate(state=...)` takes."""
+        stored = []
+        if self.head is None or STORED in self.head:
+            stored = [node.op.stored for node in self.plan.declared.walk()]
         self.head = self.head or head_of(self.plan, self.seed, self.epoch)
-        return sealed({**self.head, "elements": elements, "state": at})
+        more = {STORED: stored} if any(epoch is not None for epoch in stored) else {}
+        return sealed({**self.head, **more, "elements": elements, "state": at})
 
 
 def sealed(state: dict[str, Any]) -> dict[str, Any]:
@@ -80,6 +95,7 @@ def sealed(state: dict[str, Any]) -> dict[str, Any]:
 
 def _hash(state: Mapping[str, Any]) -> str:
     parts = [state.get(name) for name in PARTS]
+    parts += [state[STORED]] if STORED in state else []
     text = json.dumps(parts, sort_keys=True, default=lambda array: array.tolist())
     return blake2b(text.encode(), digest_size=8).hexdigest()
 
@@ -87,7 +103,7 @@ def _hash(state: Mapping[str, Any]) -> str:
 def is_as_it_was(state: Mapping[str, Any]) -> bool:
     """Whether nothing has changed a state since it was taken; those of older libraries do not tell."""
     try:
-        return CHECK not in state or state[CHECK] == _hash(state)
+        return CHECK not in state or bool(state[CHECK] == _hash(state))
     except (AttributeError, TypeError, ValueError):  # something that no state has
         return False
 
@@ -113,7 +129,7 @@ def unpacked(state: Any) -> Saved:
     if isinstance(state, str | bytes):
         try:
             state = json.loads(state)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise ArgumentError(_refused(f"expected what it.state() gave, got {state[:40]!r}")) from None
     if not isinstance(state, Mapping):
         raise ArgumentTypeError(_refused(f"expected what it.state() gave, got {_kind(state)}"))
@@ -126,14 +142,18 @@ def unpacked(state: Any) -> Saved:
             )
         )
     if not isinstance(number, int):
-        raise ArgumentError(_refused(f"expected what it.state() gave, got a dict with {sorted(state)[:6]}"))
-    if number > FORMAT:
+        raise ArgumentError(
+            _refused(f"expected what it.state() gave, got a dict with {sorted(map(repr, state))[:6]}")
+        )
+    if FORMAT < number < 1_000_000:
         raise ArgumentError(
             _refused(
                 f"the state has the form {number}, and this version of Penstock reads up to {FORMAT}. "
                 f"Update Penstock"
             )
         )
+    if not 0 < number <= FORMAT:
+        raise ArgumentError(_refused("the state is damaged: its form is no number that there is"))
     if "parts" in state:
         raise ArgumentError(_refused("the state is one of ps.reshard. Go on with it there: ps.reshard"))
     if not is_as_it_was(state):
@@ -149,6 +169,7 @@ def unpacked(state: Any) -> Saved:
             pipeline=[[str(name), dict(said)] for name, said in state["pipeline"]],
             plan=list(state["plan"]),
             python=str(state["python"]),
+            stored=tuple(None if each is None else int(each) for each in state.get(STORED, ())),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise ArgumentError(_refused(f"the state is damaged: {error!r}")) from None
@@ -165,7 +186,7 @@ def _kind(state: Any) -> str:
 
 def checked(saved: Saved, op: Op) -> None:
     """Refuse a state of another pipeline, and say what differs."""
-    ops = list(_walk(op))
+    ops = list(walked(op))
     differs = difference(ops, described(op), saved.pipeline, compiled=saved.python == python())
     if not differs and len(saved.seeds) != len(ops):
         differs = f"it has {len(saved.seeds)} seeds for {len(ops)} ops"
@@ -178,9 +199,10 @@ def checked(saved: Saved, op: Op) -> None:
         )
 
 
-def _walk(op: Op) -> Any:
+def walked(op: Op) -> Iterator[Op]:
+    """All ops of a pipeline, the sources first."""
     for above in op.inputs:
-        yield from _walk(above)
+        yield from walked(above)
     yield op
 
 

@@ -43,7 +43,10 @@ class CacheStore:
         self.complete = False
         self.epoch: int | None = None
         """The epoch of the pass that is stored: whoever goes on with it goes on in that one."""
-        self._seed = 0
+        self._first: int | None = None
+        """The epoch to store, where that is known before it begins."""
+        self._seeds = 0
+        """Those of the run which stored the first row."""
         self._log: RowLog | None = None
         self._scratch: Scratch | None = None
         self._file: RowFile | None = None
@@ -72,9 +75,15 @@ class CacheStore:
         """Whether nothing is stored."""
         return not (self.rows or self.errors or self.complete)
 
-    def holds(self, epoch: int | None) -> bool:
-        """Whether what is stored is of that epoch; a file is of all."""
-        return self._file is not None or self.epoch == epoch
+    def holds(self, epoch: int | None, seeds: int) -> bool:
+        """Whether what is stored is of that epoch, and was made with these seeds; a file is of all."""
+        return self._file is not None or (self.epoch == epoch and self._seeds == seeds)
+
+    def go_on_with(self, epoch: int) -> None:
+        """If nothing is stored yet, store the elements of that epoch, whichever the next one is."""
+        with self.lock:
+            if self.empty and not self._runs:
+                self.epoch, self._first = None, epoch
 
     def use_file(self, path: Path, fingerprint: list[tuple[str, str]], where: str) -> None:
         """Read from this file if it is there, and else write it when all rows have come."""
@@ -99,16 +108,16 @@ class CacheStore:
                 f"the file, or give this cache another filename."
             )
 
-    def enter(self, run: object, context: Context) -> None:
-        """A run begins to use the store."""
+    def enter(self, run: object, context: Context, seeds: int) -> None:
+        """A run begins to use the store; `seeds` stands for those before it."""
         with self.lock:
-            seed = context.key(0, explicit=False, each_epoch=False)
-            if not self.complete and not self._runs and seed != self._seed:
+            if not self.complete and not self._runs and seeds != self._seeds:
                 # Another seed above may mean other rows: half of one pass and half of another.
                 self._forget()
-            self._seed = seed
+            if self.empty:
+                self._seeds = seeds
             if self.epoch is None:
-                self.epoch = context.epoch
+                self.epoch = context.epoch if self._first is None else self._first
             self._runs[id(run)] = context
             if len(self._runs) == 1:
                 self._attach(id(run))
