@@ -103,12 +103,17 @@ def _check_whose(given: Sequence[dict[str, Any]]) -> None:
     if not any("parts" in state for state in given):
         return  # a pipeline says itself which reader's it is
     for index, state in enumerate(given):
-        parts = [share_of(part) for part in state.get("parts", ())]
-        if not parts or parts != shares(parts[0].num_shards, len(given), index):
+        if not _is_of(state, len(given), index):
             raise ArgumentError(
                 f"{CALL}(states=): expected the states of all readers, in their order, got {len(given)}, of "
                 f"which number {index} is not that of reader {index} of {len(given)}."
             )
+
+
+def _is_of(state: Mapping[str, Any], num_shards: int, index: int) -> bool:
+    """Whether it is a state of that reader of a job that was shared out anew."""
+    parts = [share_of(part) for part in state.get("parts", ())]
+    return bool(parts) and parts == shares(parts[0].num_shards, num_shards, index)
 
 
 class _Built(NamedTuple):
@@ -122,7 +127,12 @@ class _Built(NamedTuple):
 
 def _resumed(readers: Readers, num_shards: int, index: int, memory: Memory | None, state: Any) -> Run:
     state = _plain(state)
-    options = readers(num_shards, index)._options
+    if "parts" in state and not _is_of(state, num_shards, index):
+        raise ArgumentError(
+            f"{CALL}: expected the state of reader {index} of {num_shards}, got that of another one. All "
+            f"readers would go on with the same elements."
+        )
+    options = _dataset(readers, num_shards, index)._options
     budget = resolve_budget(memory, options, call=CALL)
     built = _build(readers, state, num_shards, index, budget)
     plan = Plan(built.declared, built.root, built.plan.options, built.plan.block_bytes, built.plan.changes)
@@ -138,6 +148,15 @@ def _resumed(readers: Readers, num_shards: int, index: int, memory: Memory | Non
     )
 
 
+def _dataset(readers: Readers, num_shards: int, index: int) -> Pipeline:
+    dataset = readers(num_shards, index)
+    if not isinstance(dataset, Pipeline):
+        raise ArgumentTypeError(
+            f"{CALL}(pipeline=): expected a function that returns a dataset, got {type(dataset).__name__}."
+        )
+    return dataset
+
+
 def _build(readers: Readers, state: Any, num_shards: int, index: int, budget: Budget) -> _Built:
     if "parts" in state:
         parts = [
@@ -146,7 +165,7 @@ def _build(readers: Readers, state: Any, num_shards: int, index: int, budget: Bu
         ]
         return _joined(parts, state["state"])
     saved = unpacked(state)
-    dataset = readers(num_shards, index)
+    dataset = _dataset(readers, num_shards, index)
     try:
         checked(saved, dataset.op)
     except ArgumentError as error:
