@@ -244,3 +244,55 @@ def with_failures(ds: ps.Dataset) -> list[int]:
 def test_given_a_wrong_size_then_the_message_says_what_it_may_be(declare: Any, words: str) -> None:
     with pytest.raises((ps.errors.ArgumentError, TypeError), match=words):
         declare(ps.Dataset.range(3))
+
+
+SIZES: dict[str, Callable[[int], int]] = {
+    "large, then small": lambda x: 1 << 18 if x < 60 else 64,
+    "some large": lambda x: 1 << 18 if x % 20 == 0 else 64,
+    "small, then large": lambda x: 1 << 18 if x >= 500 else 64,
+}
+
+
+@pytest.mark.parametrize("name", SIZES)
+@pytest.mark.parametrize("size", [60, "2MiB"])
+def test_given_rows_of_many_sizes_then_the_budget_holds_and_the_order_is_the_same(name: str, size: Any) -> None:
+    def made(x: Any) -> Any:
+        return np.full(SIZES[name](int(x)), int(x), np.int32)
+
+    ds = ps.Dataset.range(600).map(made).shuffle(size, seed=3)
+    with ds.iterate(memory="6MiB") as it:
+        got = [int(x[0]) for x in it]
+        report = it.report()
+    assert sorted(got) == list(range(600))
+    assert report.peak <= report.budget
+    assert [int(x[0]) for x in ds.iterate(memory="1GiB")] == got
+    for had in range(0, 600, 37):
+        with ds.iterate(memory="6MiB") as it:
+            for _ in range(had):
+                next(it)
+            state = it.state()
+        with ds.iterate(memory="6MiB", state=state) as it:
+            assert [int(next(it)[0]) for _ in range(min(30, 600 - had))] == got[had : had + 30]
+
+
+def test_given_rows_of_many_sizes_that_fail_then_each_error_is_in_its_place() -> None:
+    def made(x: Any) -> Any:
+        if x % 7 == 3:
+            raise ValueError("seven")
+        return np.full(1 << 18 if x < 60 else 64, int(x), np.int32)
+
+    ds = ps.Dataset.range(300).map(made).shuffle(50, seed=3)
+
+    def events(memory: str) -> list[int]:
+        found = []
+        with ds.iterate(memory=memory) as it:
+            while True:
+                try:
+                    found.append(int(next(it)[0]))
+                except ps.errors.FunctionError as error:
+                    found.append(-1 - (error.number or 0))
+                except StopIteration:
+                    return found
+
+    assert events("6MiB") == events("1GiB")
+    assert sorted(abs(x + 1) if x < 0 else x for x in events("6MiB")) == list(range(300))

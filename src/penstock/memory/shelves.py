@@ -36,6 +36,8 @@ class Shelf(ABC):
 
     parts: tuple[Part, ...] | None = None
     """What the records of the rows would be made of; None where they cannot be records."""
+    even = False
+    """Whether all rows are of one size."""
 
     @abstractmethod
     def accepts(self, block: Block) -> bool:
@@ -72,6 +74,8 @@ class Shelf(ABC):
 
 class DenseShelf(Shelf):
     """Rows of one shape: the first slots in arrays, the others in the file, a fixed size each."""
+
+    even = True
 
     def __init__(
         self,

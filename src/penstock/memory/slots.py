@@ -57,6 +57,11 @@ class SlotStore:
             assert self._shelf is not None
             return self._shelf.gather(sources, block, self._empty)
 
+    def sizes(self, slots: Index) -> Index | None:
+        """The bytes of the rows in these slots; None where all are of one size."""
+        with self._lock:
+            return None if self._shelf is None or self._shelf.even else self._shelf.row_sizes(slots)
+
     def put(self, slots: Index, block: Block, rows: Index | None = None) -> None:
         """Put these rows of `block`, or all, into these slots, over what was there."""
         if len(slots) == 0:

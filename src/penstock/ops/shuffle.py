@@ -133,6 +133,7 @@ class RunningShuffle(Running):
             numbered=op.numbered,
             room=self._room,
             fits=self._fits,
+            at_once=lambda: context.block_bytes,
         )
         self._largest = 0
         self._whole = 0  # the rows of a block that may be asked for before they are needed

@@ -22,6 +22,8 @@ from penstock.ops.parts.bytebuffer import ByteBuffer
 from penstock.ops.parts.coded import coded, decoded
 
 Index = NDArray[np.int64]
+NO_LIMIT = 1 << 62
+"""More bytes than there are."""
 Pull = Callable[[int], "Block | None"]
 
 
@@ -44,10 +46,12 @@ class Reservoir:
         start_at: int = 1,
         room: Callable[[int], bool] | None = None,
         fits: Callable[[int], bool] = lambda _: True,
+        at_once: Callable[[], int] = lambda: NO_LIMIT,
     ) -> None:
         """With `room`, which reserves bytes, it knows which inputs its slots hold.
 
-        `fits` says whether a row that comes out has room beside the one that comes in.
+        `fits` says whether a row that comes out has room beside the one that comes in, and `at_once` how many
+        bytes of them are to come out at once: they may be far larger than those that come in.
         """
         self._key = key
         self._size = size
@@ -67,12 +71,15 @@ class Reservoir:
         self._drained = 0
         self._room = room
         self._fits = fits
+        self._at_once = at_once
+        self._parts: deque[Index] = deque()  # sources that are to come out, one part after another
+        self._coming: tuple[Block, Index, Index] | None = None  # and what is then put into which slots
         self._inputs: Index | None = None  # which the slots hold, where they may hold any
 
     @property
     def rests(self) -> bool:
         """Whether all that has come out was handed on."""
-        return not self._ready
+        return not (self._ready or self._parts)
 
     @property
     def known(self) -> bool:
@@ -136,7 +143,9 @@ class Reservoir:
     def pull(self, rows: int) -> Block | None:
         """From 1 up to `rows` rows; None at the end."""
         while not self._ready:
-            if self._drain is None:
+            if self._parts:
+                self._emit_part()
+            elif self._drain is None:
                 self._take_in(rows)
             elif not self._let_out(min(rows, self._most)):
                 return None
@@ -152,6 +161,8 @@ class Reservoir:
         """Forget all rows."""
         self._inputs = None
         self._ready.clear()
+        self._parts.clear()
+        self._coming = None
         self._errors.clear()
         self._store.close()
 
@@ -183,11 +194,43 @@ class Reservoir:
             self._emit(sources, None)
             self._store.move(spare, int(slots[0]))
             return
+        parts = self._in_parts(sources)
+        if len(parts) > 1:
+            self._parts, self._coming = parts, (block, slots, rows_in)
+            return
         if self._bytes is None and not self._errors:
             self._ready.append(self._store.exchange(sources, block, slots, rows_in))
             return
         self._emit(sources, block)
         self._store.put(slots, block, rows_in)
+
+    def _in_parts(self, sources: Index) -> deque[Index]:
+        """The sources in parts, each as large as may come out at once: one row, at least."""
+        slots = sources[sources >= 0]
+        if self._errors:
+            slots = slots[~np.isin(slots, np.fromiter(self._errors, np.int64, len(self._errors)))]
+        known = self._store.sizes(slots) if len(slots) else None
+        room = self._at_once()
+        if known is None or int(known.sum()) <= room:
+            return deque([sources])
+        sizes = np.zeros(len(sources), np.int64)  # what has just come in has its room already
+        sizes[np.isin(sources, slots)] = known
+        parts: deque[Index] = deque()
+        start, upto = 0, np.cumsum(sizes)
+        while start < len(sources):
+            before = int(upto[start] - sizes[start])
+            stop = max(start + 1, int(np.searchsorted(upto, before + room, side="right")))
+            parts.append(sources[start:stop])
+            start = stop
+        return parts
+
+    def _emit_part(self) -> None:
+        """Have the next part come out; after the last one, what came in takes the slots."""
+        block, slots, rows_in = (None, None, None) if self._coming is None else self._coming
+        self._emit(self._parts.popleft(), block)
+        if not self._parts and block is not None and slots is not None:
+            self._coming = None
+            self._store.put(slots, block, rows_in)
 
     def _exchange(self, block: Block) -> tuple[Index, Index, Index]:
         """Every row draws a slot: what comes out, which rows stay, and the slots where they are to be put."""
@@ -242,7 +285,7 @@ class Reservoir:
         self._drained += rows
         if self._bytes is not None:
             slots = self._bytes.places(slots)
-        self._emit(slots, None)
+        self._parts = self._in_parts(slots)
         return True
 
     def _emit(self, sources: Index, block: Block | None) -> None:
