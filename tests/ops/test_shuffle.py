@@ -255,19 +255,19 @@ SIZES: dict[str, Callable[[int], int]] = {
 
 @pytest.mark.parametrize("name", SIZES)
 @pytest.mark.parametrize("size", [60, "2MiB"])
-def test_given_rows_of_many_sizes_then_the_budget_holds_and_the_order_is_the_same(name: str, size: Any) -> None:
+def test_given_rows_of_many_sizes_then_the_budget_holds_and_the_order_stays(name: str, size: Any) -> None:
     def made(x: Any) -> Any:
         return np.full(SIZES[name](int(x)), int(x), np.int32)
 
     ds = ps.Dataset.range(600).map(made).shuffle(size, seed=3)
-    with ds.iterate(memory="6MiB") as it:
+    with ds.iterate(memory="6MiB", epoch=0) as it:
         got = [int(x[0]) for x in it]
         report = it.report()
     assert sorted(got) == list(range(600))
     assert report.peak <= report.budget
-    assert [int(x[0]) for x in ds.iterate(memory="1GiB")] == got
+    assert [int(x[0]) for x in ds.iterate(memory="1GiB", epoch=0)] == got
     for had in range(0, 600, 37):
-        with ds.iterate(memory="6MiB") as it:
+        with ds.iterate(memory="6MiB", epoch=0) as it:
             for _ in range(had):
                 next(it)
             state = it.state()
@@ -285,7 +285,7 @@ def test_given_rows_of_many_sizes_that_fail_then_each_error_is_in_its_place() ->
 
     def events(memory: str) -> list[int]:
         found = []
-        with ds.iterate(memory=memory) as it:
+        with ds.iterate(memory=memory, epoch=0) as it:
             while True:
                 try:
                     found.append(int(next(it)[0]))
