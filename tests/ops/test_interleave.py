@@ -244,3 +244,19 @@ def test_given_a_state_of_an_iteration_that_was_resumed_itself_then_the_rest_is_
                     next(it)
                 again = it.state()
             assert [int(x) for x in ds.iterate(state=again)] == whole[first + second :], (first, second)
+
+
+@pytest.mark.parametrize("calls", [None, 2])
+@pytest.mark.parametrize("budget", [10, 12, 16])
+def test_given_a_batch_that_takes_most_of_the_budget_then_the_budget_holds(
+    calls: int | None, budget: int
+) -> None:
+    def part(first: Any) -> ps.Dataset:
+        return ps.Dataset.range(96).map(lambda x: np.full(1 << 18, x + first, np.uint8))
+
+    ds = ps.Dataset.range(4).interleave(part, cycle_length=4, num_parallel_calls=calls).batch(32)
+    with ds.iterate(memory=budget << 20) as it:
+        got = [int(x) for batch in it for x in batch[:, 0]]
+        report = it.report()
+    assert got == [x + first for x in range(96) for first in range(4)]
+    assert report.peak <= report.budget + (1 << 18)  # one row that somebody could not do without

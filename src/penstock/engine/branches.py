@@ -77,6 +77,7 @@ class SideBySide(Running, Branches):
         self._ended = False  # whether there are no more elements
         self._idle = 0
         self._largest = 0  # the bytes of the largest block of all of them
+        self._row_bytes = 0  # and of the largest row
         self._asides: list[Aside] = []
 
     @property
@@ -249,8 +250,9 @@ class SideBySide(Running, Branches):
             return False  # it may make arrays of its own with the first row
         if branch.queue and branch.ready_bytes + size > self._context.block_bytes:
             return False
-        # Who pulls may have to read one itself, and to join two.
-        spare = 2 * self._largest
+        # Who pulls may have to read one itself, and to join two; the op below may be about to stack them.
+        stack = self._context.stacks * self._row_bytes if self._context.stacks > 1 else 0
+        spare = 2 * self._largest + stack
         if ledger.room(self._context.account) >= size + spare and ledger.claim(self._context.account, size):
             branch.claimed = size
             return True
@@ -311,6 +313,8 @@ class SideBySide(Running, Branches):
             elif not opening:
                 branch.put(item)
                 self._largest = max(self._largest, branch.largest)
+                if isinstance(item, Block):
+                    self._row_bytes = max(self._row_bytes, item.nbytes // item.rows)
             elif isinstance(item, BaseException):
                 branch.failed = item
             branch.busy = False

@@ -18,7 +18,7 @@ from penstock.graph.op import AUTOTUNE, UNKNOWN, Op
 from penstock.graph.running import Context, Input, Running
 from penstock.graph.track import State
 from penstock.ops.parts.dropped import let_go
-from penstock.ops.parts.feeds import Feed, Picks
+from penstock.ops.parts.feeds import NO_LIMIT, Feed, Picks
 
 SHARED = 256 << 10
 """So many bytes of each file at least are read by two threads."""
@@ -120,6 +120,7 @@ class RunningInterleave(Branching):
         # Elements are taken in on any thread, before their datasets are asked for.
         self._lock = threading.Lock()
         self._taken = 0
+        self._row_bytes = 0  # of the largest so far
         self._waiting: deque[Taken] = deque()
         self._again: dict[int, State] = {}  # of datasets that were open, by when their element was taken
         self._again_until = 0
@@ -166,7 +167,7 @@ class RunningInterleave(Branching):
 
     def _pick(self, left: int, picks: Picks) -> None:
         """Pick up to `left` rows in their order."""
-        room = self._context.block_bytes
+        room = self._room(left)
         while left and (room > 0 or not picks.feeds):
             if self.branches.loose and not self._done and not self._turn_to_ready(wait=not picks.feeds):
                 return
@@ -187,7 +188,8 @@ class RunningInterleave(Branching):
                 if feed is None or self.branches.loose:
                     continue
             due = self._due(left) if not self.branches.loose else self._at_hand(feed)
-            room -= feed.fill(due, room)
+            room -= feed.fill(min(due, self._rows_within(room)), room)
+            self._row_bytes = max(self._row_bytes, feed.row_bytes)
             count = min(feed.ready, left, self._length - self._done)
             if count:
                 self._check(feed)
@@ -204,6 +206,24 @@ class RunningInterleave(Branching):
                 self._close_slot()
                 self._next_slot()
 
+    def _room(self, rows: int) -> int:
+        """How many bytes to pick at once, with up to so many rows: joined, they are there twice for a moment."""
+        context = self._context
+        if context.stacks == 1:
+            return context.block_bytes
+        if not self._row_bytes:
+            return 0  # it is one row that tells how large others may be
+        free = context.ledger.room(context.account) + context.ledger.idle
+        if rows >= context.stacks:  # which the op below begins to stack now
+            free -= context.stacks * self._row_bytes
+        return max(0, min(context.block_bytes, free // 2))
+
+    def _rows_within(self, room: int) -> int:
+        """How many rows take so much room: one, at least."""
+        if self._context.stacks == 1:
+            return NO_LIMIT
+        return max(1, room // max(1, self._row_bytes))
+
     def _pick_rounds(self, left: int, picks: Picks, room: int) -> tuple[int, int]:
         """Pick whole rounds over all slots, where all have rows: how many, and the bytes that came.
 
@@ -212,6 +232,7 @@ class RunningInterleave(Branching):
         rounds = left // (self._length * len(self._slots))
         order = [*self._slots[self._at :], *self._slots[: self._at]]
         feeds = [feed for feed in order if feed is not None]
+        rounds = min(rounds, self._rows_within(room) // (self._length * len(self._slots)))
         if self._done or rounds < 2 or len(feeds) < len(order) or self.branches.loose:
             return 0, 0
         size = self._fill(feeds, rounds * self._length, room // len(feeds))
