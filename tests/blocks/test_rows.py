@@ -543,3 +543,16 @@ def test_given_an_opaque_leaf_when_it_is_used_then_the_trace_fails(use: Function
     with pytest.raises(NotVectorizable):
         use(Opaque(ObjectColumn(np.array([b"a"], object)), trace))
     assert trace.failed
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: np.array([{"a": x}, {"b": x}]),
+        lambda x: {"image": x, "boxes": np.array([{"box": x * 2}])},
+        lambda x: np.stack([{"a": x}]),
+    ],
+)
+def test_given_an_array_of_objects_then_nothing_that_stands_for_rows_is_in_it(function: Any) -> None:
+    ds = ps.Dataset.from_tensor_slices(np.arange(6.0).reshape(3, 2))
+    assert repr(list(ds.map(function))) == repr(list(ds.map(function, executor="threads")))

@@ -116,6 +116,8 @@ def _leaf(value: Any, trace: Trace) -> Any:
         return column_of([as_leaf(value)]).item(0)
     if not isinstance(value, _LEAVES):
         trace.refuse(f"returns a {type(value).__name__}")
+    if isinstance(value, np.ndarray) and value.dtype == object:
+        trace.refuse("returns an array of objects")  # which may have stand-ins anywhere inside
     return column_of([as_leaf(value)]).item(0)
 
 
