@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-import penstock.blocks.array_functions  # noqa: F401
+import penstock as ps
+import penstock.blocks.array_functions
 from penstock.blocks.columns import ObjectColumn
 from penstock.blocks.rows import Rows
 from penstock.blocks.trace import NotVectorizable, Opaque, Trace
