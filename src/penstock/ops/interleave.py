@@ -207,7 +207,7 @@ class RunningInterleave(Branching):
                 self._next_slot()
 
     def _room(self, rows: int) -> int:
-        """How many bytes to pick at once, with up to so many rows: joined, they are there twice for a moment."""
+        """How many bytes to pick at once, of up to so many rows: joined, they are there twice."""
         context = self._context
         if context.stacks == 1:
             return context.block_bytes
