@@ -226,3 +226,18 @@ for i, _ in enumerate(ps.Dataset.range(300_000).snapshot(sys.argv[1])):
     if i == 299_998:
         os.kill(os.getpid(), signal.SIGKILL)
 """
+
+
+@pytest.mark.parametrize("had", [0, 3, 9, 10, 12])
+def test_given_random_elements_when_a_run_goes_on_that_was_writing_then_all_passes_are_those_of_the_first(
+    tmp_path: Path, had: int
+) -> None:
+    def declared(folder: str) -> ps.Dataset:
+        return ps.Dataset.range(10).shuffle(10).snapshot(str(tmp_path / folder)).repeat(3)
+
+    with declared("stopped").iterate(seed=1) as it:
+        for _ in range(had):
+            next(it)
+        state = it.state()
+    steady = [int(x) for x in declared("steady").iterate(seed=1)]
+    assert [int(x) for x in declared("stopped").iterate(state=state)] == steady[had:]
