@@ -170,4 +170,7 @@ class StageContext(Context):
     def close_inputs(self) -> None:
         """Close what this op has started, and has not closed itself."""
         while self._inputs:
-            self._inputs.pop().close()
+            last = self._inputs[-1]
+            last.close()  # an interrupt leaves it there, for the next time
+            if self._inputs and self._inputs[-1] is last:  # else it has left by itself
+                self._inputs.pop()

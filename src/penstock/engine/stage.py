@@ -140,14 +140,15 @@ class Stage(Input):
             return
         self._closed = True
         try:
-            self._running.close()
+            try:
+                self._running.close()
+            finally:
+                self._context.close_inputs()
+                if self.started_by is not None:
+                    self.started_by.leave(self)  # what a nested dataset has made goes with it
         except (KeyboardInterrupt, SystemExit):
             self._closed = False  # of what was interrupted something is left, for the next time
             raise
-        finally:
-            self._context.close_inputs()
-            if self.started_by is not None:
-                self.started_by.leave(self)  # what a nested dataset has made goes with it
 
 
 class Nothing(Running):

@@ -11,7 +11,7 @@ RETURN = dis.opmap["RETURN_VALUE"]
 RETURN_CONST = dis.opmap.get("RETURN_CONST", -1)
 LOAD_CONST = dis.opmap["LOAD_CONST"]
 ENDS = frozenset({"_exit", "abort", "exit", "kill", "raise_signal", "sleep"})
-"""A function that calls one of these may be meant not to return: to see what becomes of it, say."""
+"""A function that names one of these may be meant not to return: to see what becomes of it, say."""
 MADE_BY_CALLS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 

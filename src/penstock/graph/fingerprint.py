@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from penstock.blocks.spec import Spec, TensorSpec
 from penstock.blocks.structure import Structure
-from penstock.graph.op import Op, fresh_seed
+from penstock.graph.op import SAID, Op, fresh_seed
 from penstock.graph.running import Pipeline
 
 SAMPLE = 4096
@@ -29,6 +29,16 @@ UNSEEN = {"fingerprint": False}
 """Metadata of a field that does not change what an op gives."""
 
 
+MOST = 2_000
+"""Of so many items in containers it is noted before a first run what they are."""
+
+
+class _TooMuch(Exception):  # noqa: N818
+    """There is more to go through than was asked for."""
+
+
+_left: ContextVar[list[int] | None] = ContextVar("penstock_fingerprint_left", default=None)
+"""How many items of containers may still be gone through."""
 _within: ContextVar[tuple[CodeType, ...]] = ContextVar("penstock_fingerprint", default=())
 """The functions whose globals are being looked at: one that calls itself is not followed again."""
 
@@ -38,7 +48,7 @@ def fingerprint(op: Op) -> list[tuple[str, str]]:
     lines: list[tuple[str, str]] = []
     for above in op.inputs:
         lines += fingerprint(above)
-    said = ";".join(f"{name}={what}" for name, what in known(op).items())
+    said = ";".join(f"{name}={what}" for name, what in _fields_of(op).items())
     return [*lines, (op.named(None).describe(), said)]
 
 
@@ -64,17 +74,30 @@ def first_difference(ours: list[tuple[str, str]], theirs: list[tuple[str, str]])
 
 def arguments_of(op: Op) -> dict[str, str]:
     """What each argument of an op comes down to, but for those that never change what it gives."""
-    return {name: said for name, said in known(op).items() if name not in op.tuning}
+    said = op.__dict__.get(SAID) or _fields_of(op)
+    return {name: what for name, what in said.items() if name not in op.tuning}
 
 
-def known(op: Op) -> dict[str, str]:
-    """What each argument of an op comes down to. That is found out once.
+def remember(op: Op) -> None:
+    """Have `arguments_of` say later what the arguments come down to now, before functions are called.
 
-    A function may change what it refers to: it fills a table when it is first called, or counts.
+    These may change what they refer to: they count, or fill a table when they are first called. What is
+    much to go through is left alone.
     """
-    if not op.come_to:
-        op.come_to.update((part.name, _of(getattr(op, part.name), DEPTH - 1)) for part in _seen_fields(op))
-    return op.come_to
+    if SAID in op.__dict__:
+        return
+    token = _left.set([MOST])
+    try:
+        said = _fields_of(op)
+    except _TooMuch:
+        return
+    finally:
+        _left.reset(token)
+    op.__dict__[SAID] = said  # whole: another thread may ask
+
+
+def _fields_of(op: Op) -> dict[str, str]:
+    return {part.name: _of(getattr(op, part.name), DEPTH - 1) for part in _seen_fields(op)}
 
 
 def _seen_fields(op: Op) -> Iterator[Field[Any]]:
@@ -109,6 +132,11 @@ def _of(value: Any, depth: int) -> str:
 
 
 def _of_container(value: Any, depth: int) -> str:
+    left = _left.get()
+    if left is not None:
+        left[0] -= len(value)
+        if left[0] < 0:
+            raise _TooMuch
     items: Iterable[Any] = value.items() if isinstance(value, dict) else value
     said = [_of(item, depth - 1) for item in items]
     if isinstance(value, set | frozenset):

@@ -27,6 +27,10 @@ AUTOTUNE = -1
 """Let Penstock choose: how many calls run at once, or how much is fetched ahead."""
 
 
+SAID = "said_arguments"
+"""Where an op has what its arguments came down to before it was first run (`graph/fingerprint.py`)."""
+
+
 def fresh_seed() -> int:
     """A seed from the operating system, for an op whose user gave none."""
     return secrets.randbits(63)
@@ -111,13 +115,8 @@ class Op(ABC):
         for name in ("spec", "cardinality"):
             made.__dict__.pop(name, None)
         if fields.keys() - {"inputs", "own_seed"}:
-            made.__dict__.pop("come_to", None)
+            made.__dict__.pop(SAID, None)
         return made
-
-    @cached_property
-    def come_to(self) -> dict[str, str]:
-        """What its arguments came down to when it was first run, by name (`graph/fingerprint.py`)."""
-        return {}
 
     @property
     def stored(self) -> int | None:

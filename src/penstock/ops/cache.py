@@ -92,7 +92,8 @@ class RunningCache(Running):
         if op.filename:
             path = Path(op.filename + SUFFIX).absolute()
             self._store.use_file(path, fingerprint(op.inputs[0]), op.fail(""))
-        self._seeds = hash((context.key(0, explicit=False, each_epoch=False), *_seeds(op.inputs)))
+        keys = (context.key(seed, explicit=False, each_epoch=False) for seed in (0, *_seeds(op.inputs)))
+        self._seeds = hash(tuple(keys))
         """What decides, with the epoch, what comes of all that is random before it."""
         self._store.enter(self, context, self._seeds)
 

@@ -189,7 +189,7 @@ class RunningInterleave(Branching):
                     continue
             due = self._due(left) if not self.branches.loose else self._at_hand(feed)
             room -= feed.fill(min(due, self._rows_within(room)), room)
-            self._row_bytes = max(self._row_bytes, feed.row_bytes)
+            self._note_size(feed)
             count = min(feed.ready, left, self._length - self._done)
             if count:
                 self._check(feed)
@@ -218,6 +218,10 @@ class RunningInterleave(Branching):
             free -= context.stacks * self._row_bytes
         return max(0, min(context.block_bytes, free // 2))
 
+    def _note_size(self, feed: Feed) -> None:
+        if feed.rows:
+            self._row_bytes = max(self._row_bytes, feed.row_bytes, 1)
+
     def _rows_within(self, room: int) -> int:
         """How many rows take so much room: one, at least."""
         if self._context.stacks == 1:
@@ -236,6 +240,8 @@ class RunningInterleave(Branching):
         if self._done or rounds < 2 or len(feeds) < len(order) or self.branches.loose:
             return 0, 0
         size = self._fill(feeds, rounds * self._length, room // len(feeds))
+        for feed in feeds:
+            self._note_size(feed)
         rounds = min(rounds, *(feed.ready // self._length for feed in feeds))
         try:
             for feed in feeds if rounds else ():

@@ -139,7 +139,7 @@ class RunningSnapshot(Running):
         self._lock = lock
         self._folder = Path(op.directory)
         self._ended = False
-        self._given = self._failed = 0
+        self._given = 0
         self._again = 0  # so many elements are only written: they were handed on before
         check_own(self._folder, load_manifest(self._folder), op.fail("").rstrip(": "))
         remove_files(self._folder, set())
@@ -159,18 +159,20 @@ class RunningSnapshot(Running):
 
     def state(self) -> Any:
         at = {"given": self._given, "stored": None, "input": self._upstream.state()}
-        return {**at, "failed": self._failed} if self._writer is not None else at
+        return {**at, "writes": True} if self._writer is not None else at
 
     def restore(self, state: Any) -> None:
         self._given = state["given"]
-        if state["input"] is None or state.get("failed") == 0:
+        if state["input"] is None or state.get("writes"):
             # All is made again: later passes are to read the elements of this one, which may be random.
             self._again = self._given
             if self._again:
                 self._context.note("goes through its elements again, from the first on: it writes them")
         else:
             self._upstream.restore(state["input"])
-            self._context.note("writes no snapshot, because elements failed before")
+            self._context.note(
+                "writes no snapshot, because it goes on in the middle of a pass that wrote none"
+            )
             self._drop()
 
     def pull(self, rows: int) -> Block | None:
@@ -187,7 +189,6 @@ class RunningSnapshot(Running):
         try:
             block = self._upstream.pull(rows)
         except ElementError:
-            self._failed += 1
             if self._writer is not None:
                 self._context.note("writes no snapshot, because elements failed")
                 self._drop()

@@ -10,7 +10,7 @@ from hashlib import blake2b
 from typing import Any
 
 from penstock.errors import ArgumentError, ArgumentTypeError
-from penstock.graph.fingerprint import known
+from penstock.graph.fingerprint import remember
 from penstock.graph.op import Op
 from penstock.graph.plan import Node, Plan
 from penstock.graph.track import State
@@ -24,7 +24,7 @@ CHECK = "check"
 PARTS = ("penstock", "epoch", "seed", "seeds", "python", "pipeline", "plan", "parts", "elements", "state")
 """What the rest is. What users put beside it is theirs."""
 STORED = "stored"
-"""Where a state has the epochs of the passes that ops have stored, in the order of `seeds`; if any has."""
+"""Where the state of the ops has the epochs of the passes that they have stored, in the order of `seeds`."""
 FEED = {"epoch", "state"}
 """What the state of a framework's feed has."""
 CHANGED = "it is not as it was when it was taken. Go on from one that was saved earlier, or begin anew"
@@ -76,16 +76,16 @@ class States:
     def __post_init__(self) -> None:
         for node in self.plan.declared.walk():
             with suppress(Exception):  # whoever asks for a state is told what is wrong
-                known(node.op)
+                remember(node.op)
+        self._plain = self.head is None
 
     def packed(self, at: State, elements: int) -> dict[str, Any]:
         """What the user gets of a state, and `iterate(state=...)` takes."""
-        stored = []
-        if self.head is None or STORED in self.head:
-            stored = [node.op.stored for node in self.plan.declared.walk()]
         self.head = self.head or head_of(self.plan, self.seed, self.epoch)
-        more = {STORED: stored} if any(epoch is not None for epoch in stored) else {}
-        return sealed({**self.head, **more, "elements": elements, "state": at})
+        stored = [node.op.stored for node in self.plan.declared.walk()] if self._plain else []
+        if any(epoch is not None for epoch in stored):
+            at = {**at, STORED: stored}
+        return sealed({**self.head, "elements": elements, "state": at})
 
 
 def sealed(state: dict[str, Any]) -> dict[str, Any]:
@@ -95,7 +95,6 @@ def sealed(state: dict[str, Any]) -> dict[str, Any]:
 
 def _hash(state: Mapping[str, Any]) -> str:
     parts = [state.get(name) for name in PARTS]
-    parts += [state[STORED]] if STORED in state else []
     text = json.dumps(parts, sort_keys=True, default=lambda array: array.tolist())
     return blake2b(text.encode(), digest_size=8).hexdigest()
 
@@ -160,16 +159,18 @@ def unpacked(state: Any) -> Saved:
         raise ArgumentError(_refused(f"the state is damaged: {CHANGED}"))
     try:
         seed = state["seed"]
+        at = dict(state["state"])
+        stored = at.pop(STORED, ())
         return Saved(
             seed=None if seed is None else int(seed),
             epoch=int(state["epoch"]),
-            at=dict(state["state"]),
+            at=at,
             elements=int(state["elements"]),
             seeds=tuple(map(int, state["seeds"])),
             pipeline=[[str(name), dict(said)] for name, said in state["pipeline"]],
             plan=list(state["plan"]),
             python=str(state["python"]),
-            stored=tuple(None if each is None else int(each) for each in state.get(STORED, ())),
+            stored=tuple(None if each is None else int(each) for each in stored),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise ArgumentError(_refused(f"the state is damaged: {error!r}")) from None

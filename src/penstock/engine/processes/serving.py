@@ -31,8 +31,8 @@ def check_platform() -> None:
             "embedding program is not. Use executor='threads'."
         )
     try:
-        for descriptor in (os.memfd_create("penstock-try", os.MFD_CLOEXEC), os.pidfd_open(os.getpid())):
-            os.close(descriptor)
+        os.close(os.memfd_create("penstock-try", os.MFD_CLOEXEC))
+        os.close(os.pidfd_open(os.getpid()))
     except (AttributeError, OSError) as error:
         if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOMEM):
             raise

@@ -95,9 +95,9 @@ def _seeing(cloudpickle: Any) -> type[Any]:
 
 def _is_imported(function: Any, cloudpickle: Any) -> bool:
     """Whether a worker finds it by its name."""
-    module = function.__module__
+    module = getattr(function, "__module__", None)
     by_value = module == "__main__" or module in cloudpickle.list_registry_pickle_by_value()
-    return not by_value and "<locals>" not in function.__qualname__
+    return not by_value and "<locals>" not in getattr(function, "__qualname__", "<locals>")
 
 
 def _cached(parameters: dict[str, Any], function: Callable[..., Any]) -> Any:

@@ -45,6 +45,8 @@ class CacheStore:
         """The epoch of the pass that is stored: whoever goes on with it goes on in that one."""
         self._first: int | None = None
         """The epoch to store, where that is known before it begins."""
+        self._first_seeds: int | None = None
+        """Those of the first run after that was said: with others it does not hold."""
         self._seeds = 0
         """Those of the run which stored the first row."""
         self._log: RowLog | None = None
@@ -83,7 +85,7 @@ class CacheStore:
         """If nothing is stored yet, store the elements of that epoch, whichever the next one is."""
         with self.lock:
             if self.empty and not self._runs:
-                self.epoch, self._first = None, epoch
+                self.epoch, self._first, self._first_seeds = None, epoch, None
 
     def use_file(self, path: Path, fingerprint: list[tuple[str, str]], where: str) -> None:
         """Read from this file if it is there, and else write it when all rows have come."""
@@ -114,6 +116,10 @@ class CacheStore:
             if not self.complete and not self._runs and seeds != self._seeds:
                 # Another seed above may mean other rows: half of one pass and half of another.
                 self._forget()
+            if self._first_seeds is None:
+                self._first_seeds = seeds
+            elif self._first_seeds != seeds:
+                self._first = None
             if self.empty:
                 self._seeds = seeds
             if self.epoch is None:

@@ -184,7 +184,8 @@ class RunningDirected(Running):
     def _merge(self, rows: int) -> Block | None:
         chosen = self._choices[: min(rows, self._most)]
         places = [np.flatnonzero(chosen == which) for which in range(len(self._feeds))]
-        room = self._context.block_bytes // max(1, sum(map(bool, map(len, places))))
+        chosen_from = sum(len(at) > 0 for at in places)
+        room = self._context.block_bytes // max(1, chosen_from)
         for feed, at in zip(self._feeds, places, strict=True):
             feed.fill(len(at), room)
         one = max((feed.row_bytes for feed in self._feeds), default=0)

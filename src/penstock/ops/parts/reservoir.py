@@ -20,10 +20,9 @@ from penstock.kernels.order import Drain, draws, exchange
 from penstock.memory.slots import SlotStore
 from penstock.ops.parts.bytebuffer import ByteBuffer
 from penstock.ops.parts.coded import coded, decoded
+from penstock.ops.parts.feeds import NO_LIMIT
 
 Index = NDArray[np.int64]
-NO_LIMIT = 1 << 62
-"""More bytes than there are."""
 Pull = Callable[[int], "Block | None"]
 
 
