@@ -208,3 +208,45 @@ def test_given_the_state_of_another_reader_then_it_is_refused() -> None:
 def test_given_a_function_that_returns_no_dataset_then_the_error_says_so() -> None:
     with pytest.raises(ps.errors.ArgumentTypeError, match="returns a dataset, got NoneType"):
         ps.reshard(lambda *_: None, list(states()), 2, 0)
+
+
+def test_given_two_states_of_one_run_then_both_know_what_the_cache_stores() -> None:
+    def declared() -> ps.Dataset:
+        return ps.Dataset.range(6).shuffle(6).cache().batch(2).with_options(SEEDED)
+
+    steady = declared()
+    epochs = [[x.tolist() for x in steady] for _ in range(3)]
+    stopped = declared()
+    list(stopped)
+    with stopped.iterate() as it:
+        it.state()
+        next(it)
+        state = it.state()
+        list(it)
+        ended = it.state()
+    for saved, rest in ((state, epochs[1][1:]), (ended, [])):
+        new = declared()
+        assert [x.tolist() for x in new.iterate(state=saved)] == rest
+        assert [x.tolist() for x in new] == epochs[2]
+
+
+def test_given_a_state_that_was_only_looked_at_then_runs_with_another_seed_are_as_without_it() -> None:
+    def declared() -> ps.Dataset:
+        return ps.Dataset.range(10).shuffle(10).cache()
+
+    first = declared()
+    with first.iterate(seed=1, epoch=3) as it:
+        next(it)
+        state = it.state()
+    looked = declared()
+    looked.iterate(state=state).close()
+    assert ints(looked.iterate(seed=2, epoch=5)) == ints(declared().iterate(seed=2, epoch=5))
+
+
+def test_given_what_is_much_to_go_through_then_starting_does_not() -> None:
+    table = {number: [number] for number in range(5_000)}
+    ds = ps.Dataset.range(4).map(lambda x: len(table[int(x)]))
+    with ds.iterate() as it:
+        assert "said_arguments" not in ds.op.__dict__
+        state = it.state()
+    assert len(list(ds.iterate(state=state))) == 4
