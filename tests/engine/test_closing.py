@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import penstock as ps
-from penstock.engine import aside
+from penstock.engine import aside, roster
 from penstock.engine.endings import endings, inside
 from penstock.engine.run import Run
 from penstock.memory.rowlog import RowLog
@@ -235,3 +235,28 @@ def test_given_no_thread_to_be_had_when_an_iterator_is_dropped_then_who_leaves_n
         assert not run._apart
     assert run._apart
     assert not endings.waiting
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [
+        lambda ds: ds.prefetch(2),
+        lambda ds: ds.map(int, executor="threads", num_parallel_calls=3),
+        lambda ds: ds.interleave(lambda x: ps.Dataset.range(3), num_parallel_calls=2),
+    ],
+    ids=["prefetch", "map", "interleave"],
+)
+def test_given_no_thread_to_be_had_then_the_error_says_what_to_do_and_nothing_is_left(
+    declared: Callable[[ps.Dataset], ps.Dataset], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuses(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(roster, "WORTH", 0.0)
+    it = declared(ps.Dataset.range(1 << 20)).iterate()
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", refuses)
+        with pytest.raises(ps.errors.PenstockError, match=r"penstock-.*expected one more thread.*ulimit -u"):
+            for _ in it:
+                pass
+    assert is_gone(it._run)

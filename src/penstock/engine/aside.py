@@ -11,9 +11,14 @@ from time import monotonic
 
 from penstock.engine.cancel import Cancelled
 from penstock.engine.endings import at_work_for
+from penstock.errors import PenstockError
 
 GRACE = 0.4
 """Seconds that closing waits for a thread that is busy in a user's function, twice."""
+
+
+class NoThread(PenstockError, RuntimeError):  # noqa: N818
+    """The system gives the process no thread more."""
 
 
 class Aside:
@@ -30,7 +35,13 @@ class Aside:
         self._done = False
         context = copy_context()
         self._thread = threading.Thread(target=lambda: context.run(self._main), name=name, daemon=True)
-        self._thread.start()
+        try:
+            self._thread.start()
+        except RuntimeError as error:
+            raise NoThread(
+                f"{name}: expected one more thread, but the system gave none: {error}. Raise the limit "
+                f"of processes (ulimit -u, or the container's), or have fewer pipelines open at once."
+            ) from None
 
     def _main(self) -> None:
         work = self._work
