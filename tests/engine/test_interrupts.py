@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 import penstock as ps
-from penstock.engine import iterator, run
+from penstock.engine import executor, iterator, parallel, roster, run, stage
 from penstock.engine.endings import Ends
+from penstock.engine.processes.serving import serving
 from penstock.engine.stage import Stage
 
 PULLING = [
@@ -204,3 +205,26 @@ def test_given_a_run_that_fails_to_start_then_it_is_not_on_the_budget() -> None:
     with pytest.raises(ps.errors.PenstockError):
         ps.Dataset.range(4).iterate(memory=budget, state=state)
     assert budget.runs == 0
+
+
+@pytest.mark.usefixtures("one_server")
+def test_given_ctrl_c_at_any_call_of_a_start_then_no_workers_and_no_bytes_are_left() -> None:
+    starting = [parallel.Parallel.__init__, roster.Roster.__init__, executor.Executor.__init__, stage.start]
+    budget = ps.Budget("32MiB")
+    users = serving._users
+    number = 0
+    while True:
+        number += 1
+        interrupted, it = False, None
+        with at_step(number, starting, interrupt, calls=True) as steps:
+            try:
+                ds = ps.Dataset.range(40).map(int, executor="processes", num_parallel_calls=2)
+                it = ds.batch(4).iterate(memory=budget)
+            except KeyboardInterrupt:
+                interrupted = True
+        if it is not None:
+            it.close()
+        assert (serving._users, budget.runs) == (users, 0), number
+        if not interrupted:
+            break
+    assert number > len(steps) > 10

@@ -51,6 +51,8 @@ class StageContext(Context):
         self._below = None if below is None or below.node.op.seam else below
         self._inputs: list[Stage] = []
         self.track = Track()
+        self.begun: list[Callable[[], None]] = []
+        """How to end what the op has begun to start, for when it does not get to its end."""
         self.stacks = 1 if self._below is None else self._below.node.op.stacks
         if nested_in is None:
             self.label = run.labels[node.index]

@@ -53,6 +53,7 @@ class Executor:
         self._served = False  # whether some thread has a worker
         self._noted = self._to_say = ""
         self._choice = Choice(context, function, cores, portions, self._use_workers, self._say)
+        context.begun.append(self.close)  # what comes now may be interrupted
         if function.executor != "auto":
             self._choice.settle()
         if self._asked:

@@ -175,7 +175,11 @@ def start(context: StageContext) -> Stage:
     seam = context.run.seams.get(op.seam)
     try:
         running = op.start(context) if seam is None else seam(context, op)
+        stage = Stage(context, running, context.meter)
     except BaseException:
+        for end in reversed(context.begun):
+            end()
         context.close_inputs()  # there is no stage that would
         raise
-    return Stage(context, running, context.meter)
+    context.begun = []  # the stage ends it: each would keep the other until the collector comes by
+    return stage
