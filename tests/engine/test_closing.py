@@ -225,6 +225,7 @@ def test_given_no_thread_to_be_had_when_an_iterator_is_dropped_then_who_leaves_n
     def refuses(thread: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
 
+    wait_for(lambda: not endings.has_helper())  # of a test before
     it = ps.Dataset.range(10).iterate()
     run = it._run
     next(it)

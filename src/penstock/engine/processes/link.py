@@ -17,6 +17,8 @@ from penstock.engine.processes.serving import serving
 from penstock.engine.processes.slab import Slab
 from penstock.engine.processes.wire import STATUS, Hangup, answer, readable, send
 
+SWEPT = 0.3
+"""Seconds that closing waits for the server, all workers together."""
 LOOK = 0.1
 """Seconds between two looks at a worker that is at work: how far it is, what it holds."""
 REAPED = 1.0
@@ -156,12 +158,17 @@ class Link:
                 with contextlib.suppress(OSError):
                     signal.pidfd_send_signal(self._ended, signal.SIGKILL)
 
-    def close(self) -> int:
-        """Forget a worker, having waited for its end; the bytes of its slabs."""
+    def close(self, until: float | None = None) -> int:
+        """Forget a worker, having waited for its end; the bytes of its slabs.
+
+        The server, which takes what is left of it out of the list of processes, is waited for until then: it
+        may be importing something.
+        """
         self.kill()
         with self._lock:
-            if self._ended >= 0:  # by itself, as the server may be importing something
+            if self._ended >= 0:
                 readable(self._ended, REAPED)
+                readable(self._status, max(0.0, (until or monotonic() + SWEPT) - monotonic()))
         freed = 0
         for slab in (self.given, self.made):
             if slab is not None:

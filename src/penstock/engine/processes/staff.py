@@ -5,11 +5,12 @@ from __future__ import annotations
 import threading
 from collections import deque
 from contextlib import suppress
+from time import monotonic
 
 from penstock.engine.cancel import Cancelled
 from penstock.engine.context import StageContext
 from penstock.engine.processes.lending import Lending
-from penstock.engine.processes.link import Link
+from penstock.engine.processes.link import SWEPT, Link
 from penstock.engine.processes.lost import WorkerLost
 from penstock.engine.processes.serving import SPARES, serving
 from penstock.engine.processes.slab_room import SlabRoom
@@ -123,8 +124,8 @@ class Staff:
                 return
         self.drop(link)
 
-    def drop(self, link: Link) -> None:
-        """End a worker: it is of no use."""
+    def drop(self, link: Link, until: float | None = None) -> None:
+        """End a worker: it is of no use. `until` says how long the server is waited for."""
         link.kill()
         with self._lock:
             known = link in self._links
@@ -132,7 +133,7 @@ class Staff:
             self._changed.notify_all()
         if known:
             self.lending.end(link)
-            self.room.release(link.close())
+            self.room.release(link.close(until))
 
     def check(self) -> None:
         """Raise `Cancelled` where the run ends: then workers are lost because they were ended."""
@@ -157,8 +158,9 @@ class Staff:
         with self._lock:
             links = list(self._links)
             self._idle.clear()
+        until = monotonic() + SWEPT
         for link in links:
-            self.drop(link)
+            self.drop(link, until)
         self.functions.close()
         self.room.release(self.functions.nbytes)
         self.lending.close()
