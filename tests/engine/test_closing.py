@@ -45,7 +45,7 @@ def wait_for(what: Callable[[], bool], seconds: float = 5.0) -> None:
 def is_gone(run: Run) -> bool:
     run.ledger.settle()
     threads = [thread for thread in threading.enumerate() if thread.name.startswith("penstock")]
-    return run._apart and run.ledger.held == 0 and not threads
+    return run._ends.made and run.ledger.held == 0 and not threads
 
 
 def drop_in_a_cycle(it: Any) -> None:
@@ -104,7 +104,7 @@ def test_given_a_function_at_work_in_one_thread_when_another_closes_then_it_is_t
     assert entered.wait(30)
     it.close()
     it.close()
-    assert not it._run._apart
+    assert not it._run._ends.made
     assert not it._run._scratch._file.closed
     release.set()
     assert isinstance(consumer.ended(), ps.errors.ClosedError)
@@ -122,7 +122,7 @@ def test_when_a_function_closes_its_own_run_then_the_run_ends_as_soon_as_it_retu
     def closes(x: Any) -> Any:
         if x == 50:
             it.close()
-            apart.append(it._run._apart)
+            apart.append(it._run._ends.made)
         return x
 
     ds = ps.Dataset.range(1 << 30).map(closes).shuffle(30)
@@ -191,7 +191,7 @@ def test_given_a_log_at_work_when_the_collector_ends_the_run_it_is_of_then_nobod
     consumer = Consumer(consumer_of)
     raised = consumer.ended()
     assert raised is None or isinstance(raised, ps.errors.ClosedError)
-    wait_for(lambda: run._apart, 1.0)
+    wait_for(lambda: run._ends.made, 1.0)
 
 
 def test_given_another_run_at_work_when_an_iterator_is_collected_then_its_end_is_made_elsewhere() -> None:
@@ -233,8 +233,8 @@ def test_given_no_thread_to_be_had_when_an_iterator_is_dropped_then_who_leaves_n
         with monkeypatch.context() as patch:
             patch.setattr(threading.Thread, "start", refuses)
             del it
-        assert not run._apart
-    assert run._apart
+        assert not run._ends.made
+    assert run._ends.made
     assert not endings.waiting
 
 

@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import count
 from types import CodeType, FrameType
 from typing import Any
 
@@ -85,47 +86,35 @@ def small(name: str) -> ps.Dataset:
     return DATASETS[name]().with_options(ps.Options(block_rows=4))
 
 
+def pulls(it: Any) -> None:
+    for _ in range(9):
+        next(it)
+
+
+@pytest.mark.parametrize(
+    ("functions", "work", "least"),
+    [(PULLING, pulls, 25), (CLOSING, iterator.Iterator.close, 10)],
+    ids=["pull", "close"],
+)
 @pytest.mark.parametrize("name", DATASETS)
-def test_given_ctrl_c_at_any_step_of_a_pull_when_it_is_closed_then_nothing_is_left(name: str) -> None:
+def test_given_ctrl_c_at_any_call_when_it_is_closed_again_then_nothing_is_left(
+    name: str, functions: list[Any], work: Callable[[Any], None], least: int
+) -> None:
     budget = ps.Budget("32MiB")
-    number = 0
-    while True:
-        number += 1
+    for number in count(1):
         it = small(name).iterate(memory=budget)
         next(it)
         interrupted = False
-        with at_step(number, PULLING, interrupt, calls=True) as steps:
+        with at_step(number, functions, interrupt, calls=True) as steps:
             try:
-                for _ in range(9):
-                    next(it)
+                work(it)
             except KeyboardInterrupt:
                 interrupted = True
         it.close()
-        assert (it._run._apart, budget.runs) == (True, 0), number
+        assert (it._run._ends.made, budget.runs) == (True, 0), number
         if not interrupted:
             break
-    assert number > len(steps) > 25
-
-
-@pytest.mark.parametrize("name", DATASETS)
-def test_given_ctrl_c_at_any_step_of_an_end_when_it_is_closed_again_then_nothing_is_left(name: str) -> None:
-    budget = ps.Budget("32MiB")
-    number = 0
-    while True:
-        number += 1
-        it = small(name).iterate(memory=budget)
-        next(it)
-        interrupted = False
-        with at_step(number, CLOSING, interrupt, calls=True) as steps:
-            try:
-                it.close()
-            except KeyboardInterrupt:
-                interrupted = True
-        it.close()
-        assert (it._run._apart, budget.runs) == (True, 0), number
-        if not interrupted:
-            break
-    assert number > len(steps) > 10
+    assert number > len(steps) > least
 
 
 # Python drops what is raised where its own set of threads forgets one.
@@ -149,7 +138,7 @@ def test_given_real_signals_at_random_moments_when_it_is_closed_then_nothing_is_
             except (KeyboardInterrupt, RuntimeError):  # which Python's own start of a thread makes of it
                 signal.setitimer(signal.ITIMER_REAL, 0)
             it.close()
-            assert (it._run._apart, budget.runs) == (True, 0), trial
+            assert (it._run._ends.made, budget.runs) == (True, 0), trial
     finally:
         gc.enable()
         signal.setitimer(signal.ITIMER_REAL, 0)

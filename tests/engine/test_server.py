@@ -114,7 +114,7 @@ def end_the_server() -> None:
     thread = lingering.thread
     assert thread is not None
     lingering.stop()
-    with lingering._changed:
+    with lingering._lock:
         lingering._changed.notify()  # it would find out in its own time
     thread.join()
 

@@ -55,9 +55,7 @@ class SideBySide(Running, Branches):
 
     def __init__(self, context: StageContext, op: BranchingOp) -> None:
         self._context = context
-        self._lock = (
-            threading.RLock()
-        )  # taken by itself: Ctrl-C may come in the middle of what `Condition` does
+        self._lock = threading.RLock()  # in each `with`, and not the condition: decision 0007
         self._changed = threading.Condition(self._lock)
         self.loose = op.deterministic is False
         self._stop = context.cancel = Cancel(context.cancel, self._wake)

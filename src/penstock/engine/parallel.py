@@ -53,9 +53,7 @@ class Parallel(Running):
         self._process = os.getpid()
         # Whom to wake: who pulls, a thread that could take rows in, and those that are not to work now.
         # With one condition for all, every row of sixty-four calls would wake all of their threads.
-        self._lock = (
-            threading.RLock()
-        )  # taken by itself: Ctrl-C may come in the middle of what `Condition` does
+        self._lock = threading.RLock()  # in each `with`, and not the condition: decision 0007
         self._changed, self._turns, self._bench = (threading.Condition(self._lock) for _ in range(3))
         self._stop = context.cancel = Cancel(context.cancel, self._wake)
         running = op.start(context)

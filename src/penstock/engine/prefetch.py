@@ -58,9 +58,7 @@ class Prefetch(Running):
 
     def __init__(self, context: StageContext, op: PrefetchOp) -> None:
         self._context = context
-        self._lock = (
-            threading.RLock()
-        )  # taken by itself: Ctrl-C may come in the middle of what `Condition` does
+        self._lock = threading.RLock()  # in each `with`, and not the condition: decision 0007
         self._changed = threading.Condition(self._lock)
         self._rows = op.rows or MOST
         self._bytes = op.bytes or 1 << 62

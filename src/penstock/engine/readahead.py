@@ -51,9 +51,7 @@ class ReadAhead(Stored):
         self._stored = stored
         self._context = context
         self._cost = RANGE + stored.beside
-        self._lock = (
-            threading.RLock()
-        )  # taken by itself: Ctrl-C may come in the middle of what `Condition` does
+        self._lock = threading.RLock()  # in each `with`, and not the condition: decision 0007
         self._changed = threading.Condition(self._lock)
         self._window: deque[Slot] = deque()
         self._pending: deque[Slot] = deque()

@@ -292,11 +292,6 @@ class Run:
         finally:
             self._pulling.release()
 
-    @property
-    def _apart(self) -> bool:
-        """Whether everything has been given back."""
-        return self._ends.made
-
     def _close_scratch(self) -> None:
         with self._scratch_lock:
             if self._scratch is not None:

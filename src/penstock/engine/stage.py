@@ -177,9 +177,11 @@ def start(context: StageContext) -> Stage:
         running = op.start(context) if seam is None else seam(context, op)
         stage = Stage(context, running, context.meter)
     except BaseException:
-        for end in reversed(context.begun):
-            end()
-        context.close_inputs()  # there is no stage that would
+        try:
+            for end in context.begun:
+                end()
+        finally:
+            context.close_inputs()  # there is no stage that would
         raise
     context.begun = []  # the stage ends it: each would keep the other until the collector comes by
     return stage

@@ -67,9 +67,7 @@ class Ahead:
     ) -> None:
         self._elements = elements
         self._depth = depth
-        self._lock = (
-            threading.RLock()
-        )  # taken by itself: Ctrl-C may come in the middle of what `Condition` does
+        self._lock = threading.RLock()  # in each `with`, and not the condition: decision 0007
         self._changed = threading.Condition(self._lock)
         self._ready: deque[tuple[Any, int, Mark] | BaseException | None] = deque()
         self._held = 0

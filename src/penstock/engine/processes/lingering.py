@@ -15,14 +15,15 @@ class Lingering:
 
     def __init__(self, end: Callable[[], None]) -> None:
         self._end = end
-        self._changed = threading.Condition()
+        self._lock = threading.RLock()  # in each `with`, and not the condition: decision 0007
+        self._changed = threading.Condition(self._lock)
         self._until: float | None = None
         self._looks = 0.0
         self.thread: threading.Thread | None = None
 
     def begin(self, seconds: float) -> bool:
         """Call `end` then; False where nobody can: no thread is to be had, or the process is ending."""
-        with self._changed:
+        with self._lock:
             self._until = monotonic() + seconds
             if self.thread is None:
                 thread = threading.Thread(target=self._wait, name="penstock-server", daemon=True)
@@ -38,11 +39,11 @@ class Lingering:
 
     def stop(self) -> None:
         """Do not; the thread finds out when it would have."""
-        with self._changed:
+        with self._lock:
             self._until = None
 
     def _wait(self) -> None:
-        with self._changed:
+        with self._lock:
             while self._until is not None and (left := self._until - monotonic()) > 0:
                 self._looks = self._until
                 self._changed.wait(left)

@@ -113,13 +113,13 @@ class Server:
         return self._requests > 0
 
     @property
-    def is_like_here(self) -> bool:
-        """Whether this process is still what it was when it started the server: workers are what that is."""
-        return self._like == _identity()
+    def is_to_be_forked(self) -> bool:
+        """Whether new workers may come of it: it has no threads, and this process is what it was then."""
+        return not self.is_threaded and self._like == _identity()
 
     def has(self, modules: Iterable[str]) -> bool:
         """Whether it is there, with these modules."""
-        if self._answered < self._load or self.is_threaded or not self.alive:
+        if self._answered < self._load or not self.is_to_be_forked or not self.alive:
             return False
         return all(name in self._modules or _is_apart(name) for name in modules)
 

@@ -103,7 +103,7 @@ class Serving:
     def server(self) -> Server:
         """The server, started where there is none."""
         with self._lock:
-            if self._server is not None and (self._server.is_threaded or not self._server.is_like_here):
+            if self._server is not None and not self._server.is_to_be_forked:
                 self._threaded.append(self._server)
                 self._server = None
             if self._server is not None and not self._server.alive:
@@ -117,7 +117,7 @@ class Serving:
     def has(self, modules: Iterable[str]) -> bool:
         """Whether a server is there already, with these modules."""
         with self._lock:
-            return self._server is not None and self._server.is_like_here and self._server.has(modules)
+            return self._server is not None and self._server.has(modules)
 
     def lost(self, server: Server) -> None:
         """Say that this server does not answer: who asks next gets another one."""

@@ -225,11 +225,10 @@ class Reservoir:
 
     def _emit_part(self) -> None:
         """Have the next part come out; after the last one, what came in takes the slots."""
-        block, slots, rows_in = (None, None, None) if self._coming is None else self._coming
-        self._emit(self._parts.popleft(), block)
-        if not self._parts and block is not None and slots is not None:
-            self._coming = None
-            self._store.put(slots, block, rows_in)
+        self._emit(self._parts.popleft(), self._coming and self._coming[0])
+        if self._coming and not self._parts:
+            (block, slots, rows), self._coming = self._coming, None
+            self._store.put(slots, block, rows)
 
     def _exchange(self, block: Block) -> tuple[Index, Index, Index]:
         """Every row draws a slot: what comes out, which rows stay, and the slots where they are to be put."""
