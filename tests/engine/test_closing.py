@@ -229,11 +229,12 @@ def test_given_no_thread_to_be_had_when_an_iterator_is_dropped_then_who_leaves_n
     it = ps.Dataset.range(10).iterate()
     run = it._run
     next(it)
-    with inside:
+    with inside():
         with monkeypatch.context() as patch:
             patch.setattr(threading.Thread, "start", refuses)
             del it
         assert not run._ends.made
+    assert list(ps.Dataset.range(1)) == [0]
     assert run._ends.made
     assert not endings.waiting
 

@@ -114,7 +114,7 @@ def _drained(run: Run, rows: int) -> list[Block | Sent]:
             made.append(joined(parts, np.empty))
             parts.clear()
 
-    with inside:
+    with inside():
         while True:
             try:
                 block = run.root.pull(rows)

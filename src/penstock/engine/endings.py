@@ -14,6 +14,7 @@ from _thread import interrupt_main
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 AT_EXIT = 5.0
 """Seconds that the end of the process waits for runs that are just being closed."""
@@ -22,28 +23,24 @@ AT_EXIT = 5.0
 class _Here(threading.local):
     """What the current thread is doing."""
 
-    depth = 0
     run: object = None
+
+    def __init__(self) -> None:
+        self.lock: Any = threading.RLock()
+        """Held by this thread alone, for as long as it is inside: a counter would be wrong after Ctrl-C."""
 
 
 _here = _Here()
 
 
-class _Inside:
-    """`with inside:` round everything that takes a lock of Penstock."""
+def inside() -> Any:
+    """`with inside():` round everything that takes a lock of Penstock."""
+    return _here.lock
 
-    __slots__ = ()
 
-    def __enter__(self) -> None:
-        _here.depth += 1
-
-    def __exit__(self, *_: object) -> None:
-        _here.depth -= 1
-        if endings.waiting and not _here.depth and not endings.has_helper():
-            endings.work_off()
-
-    def __bool__(self) -> bool:
-        return _here.depth > 0
+def is_inside() -> bool:
+    """Whether the current thread is."""
+    return bool(_here.lock._is_owned())
 
 
 class Ends:
@@ -94,7 +91,7 @@ class Endings:
         Python drops what is raised here. So where Ctrl-C comes in the middle, the rest is done elsewhere, and
         then it comes once more.
         """
-        if inside:
+        if is_inside():
             self.later(close)
             return
         try:
@@ -116,13 +113,18 @@ class Endings:
             return
         self._helper = helper
 
+    def left(self) -> None:
+        """The current thread may not be inside any more: make the ends that wait, if nobody else does."""
+        if self.waiting and not is_inside() and not self.has_helper():
+            self.work_off()
+
     def has_helper(self) -> bool:
         """Whether a thread is there that works off what waits."""
         return self._helper is not None and self._helper.is_alive()
 
     def work_off(self) -> None:
         """Make the ends that wait."""
-        with inside:
+        with inside():
             while self.waiting:
                 try:
                     close = self.waiting.popleft()
@@ -150,7 +152,6 @@ class Endings:
         self.work_off()
 
 
-inside = _Inside()
 endings = Endings()
 atexit.register(endings.finish)
 
@@ -160,10 +161,11 @@ def at_work_for(run: object) -> Iterator[None]:
     """Round all that a thread of a run's own does."""
     before, _here.run = _here.run, run
     try:
-        with inside:
+        with inside():
             yield
     finally:
         _here.run = before
+        endings.left()
 
 
 def works_for(run: object) -> bool:

@@ -15,7 +15,7 @@ from penstock.engine.branches import SideBySide
 from penstock.engine.cancel import Cancel
 from penstock.engine.context import StageContext
 from penstock.engine.demand import MOST, Demand
-from penstock.engine.endings import Ends, endings, inside, works_for
+from penstock.engine.endings import Ends, endings, inside, is_inside, works_for
 from penstock.engine.lent import LentWatch, holders
 from penstock.engine.meter import Meter
 from penstock.engine.parallel import Parallel
@@ -115,7 +115,7 @@ class Run:
             self.beside = Beside(self)
             self._ends.add(self.beside.close)
             context = StageContext(self, plan.root, epoch=mix(epoch), cancel=self.cancel)
-            with inside:
+            with inside():
                 self.root: Stage = start(context)
             self._ends.add(self.root.close)
             if state is not None:
@@ -150,22 +150,28 @@ class Run:
 
         So many `elements` of the pass have been handed out by now; None where nobody asks for a state.
         """
-        with inside:
-            if works_for(self):
-                raise AskedFromInside(ASKED)
-            try:
-                with self._pulling:
-                    self.cancel.check()
-                    if self._at_work:
-                        raise AskedFromInside(ASKED)
-                    try:
-                        self._at_work = True
-                        return self._pull(elements)
-                    finally:
-                        self._at_work = False
-            finally:
-                if self.closed:
-                    self._take_apart()
+        try:
+            with inside():
+                return self._next_block(elements)
+        finally:
+            endings.left()
+
+    def _next_block(self, elements: int | None) -> Block | None:
+        if works_for(self):
+            raise AskedFromInside(ASKED)
+        try:
+            with self._pulling:
+                self.cancel.check()
+                if self._at_work:
+                    raise AskedFromInside(ASKED)
+                try:
+                    self._at_work = True
+                    return self._pull(elements)
+                finally:
+                    self._at_work = False
+        finally:
+            if self.closed:
+                self._take_apart()
 
     def _pull(self, elements: int | None) -> Block | None:
         if elements is not None:
@@ -217,7 +223,7 @@ class Run:
 
     def report(self) -> Report:
         """The run so far, or as it was at its end, in numbers."""
-        with inside:
+        with inside():
             return self._report()
 
     def _report(self) -> Report:
@@ -263,8 +269,8 @@ class Run:
         if not self.is_ours:  # its locks may be held by nobody, and what is in its scratch file is needed
             self.closed = True
             return
-        patience = 0.0 if inside else PATIENCE
-        with inside:
+        patience = 0.0 if is_inside() else PATIENCE
+        with inside():
             if not self.closed:
                 self._seconds = perf_counter() - self._began
                 self.closed = True
@@ -273,6 +279,7 @@ class Run:
                 endings.later(self._take_apart)
             else:
                 self._take_apart(patience)
+        endings.left()
 
     def drop(self) -> None:
         """Close the run that nobody can pull from any more, at a moment that nobody chose."""
