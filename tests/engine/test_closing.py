@@ -6,6 +6,7 @@ import gc
 import threading
 from collections.abc import Callable, Iterator
 from time import monotonic, sleep
+from types import BuiltinMethodType
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,10 @@ import pytest
 
 import penstock as ps
 from penstock.engine import aside, roster
+from penstock.engine import endings as endings_module
 from penstock.engine.endings import endings, inside
 from penstock.engine.run import Run
+from penstock.memory.ledger import Ledger
 from penstock.memory.rowlog import RowLog
 
 
@@ -262,3 +265,73 @@ def test_given_no_thread_to_be_had_then_the_error_says_what_to_do_and_nothing_is
             for _ in it:
                 pass
     assert is_gone(it._run)
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [lambda ds, f: ds.map(f, executor="threads", num_parallel_calls=2), lambda ds, f: ds.map(f).prefetch(2)],
+    ids=["map", "prefetch"],
+)
+def test_when_a_function_asks_its_own_iteration_on_any_thread_then_it_fails_and_nobody_waits(
+    declared: Callable[[ps.Dataset, Callable[[Any], Any]], ps.Dataset], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked_on: set[str] = set()
+
+    def asks(x: Any) -> Any:
+        if x >= 50 and threading.current_thread() is not threading.main_thread():
+            asked_on.add(threading.current_thread().name)
+            return next(it)
+        time_off.wait(0.001)
+        return x
+
+    monkeypatch.setattr(roster, "WORTH", 0.0)
+    time_off = threading.Event()
+    it = declared(ps.Dataset.range(1 << 20), asks).iterate()
+    failed: list[str] = []
+
+    def consume() -> None:
+        while not failed:
+            try:
+                next(it)
+            except ps.errors.FunctionError as error:
+                failed.append(str(error))
+
+    consumer = threading.Thread(target=consume, daemon=True)
+    consumer.start()
+    consumer.join(30)
+    it.close()
+    assert asked_on
+    assert "by a function that it is just calling" in failed[0]
+
+
+def test_given_ctrl_c_while_a_dropped_iterator_is_closed_then_it_is_closed_and_comes_once_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    came: list[str] = []
+    current_thread = threading.current_thread
+    interrupted: list[bool] = []
+    wait_for(lambda: not endings.has_helper())
+    monkeypatch.setattr(endings_module, "interrupt_main", lambda: came.append(current_thread().name))
+    it = ps.Dataset.range(10).shuffle(4).iterate()
+    run = it._run
+    next(it)
+    close = run.root.close
+
+    def interrupt_once() -> None:
+        if not interrupted:
+            interrupted.append(True)
+            raise KeyboardInterrupt
+        close()
+
+    run._ends._left[-1] = interrupt_once
+    del it
+    wait_for(lambda: bool(came))
+    assert (interrupted, run._ends.made, run.ledger.held) == ([True], True, 0)
+    assert came == ["penstock-endings"]
+
+
+def test_given_a_buffer_that_dies_then_what_notes_it_is_no_python_code() -> None:
+    ledger = Ledger(1 << 20)
+    array = np.zeros(4)
+    noted = ledger._ref(array)
+    assert isinstance(noted.__callback__, BuiltinMethodType)  # a Ctrl-C in Python code would be lost there

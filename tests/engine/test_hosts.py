@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import resource
+import signal
 import socket
 import subprocess
 import sys
@@ -16,9 +17,10 @@ import numpy as np
 import pytest
 
 import penstock as ps
+from penstock.engine.processes import link, wire
 from penstock.engine.processes import serving as serving_module
-from penstock.engine.processes import wire
 from penstock.engine.processes.lingering import Lingering
+from penstock.engine.processes.serving import serving
 
 pytestmark = pytest.mark.usefixtures("one_server")
 
@@ -213,3 +215,25 @@ def test_given_a_function_that_only_ends_its_process_then_it_may_be_declared_and
     with pytest.raises(ps.errors.WorkerError, match="ended by itself, with status 3"):
         next(iter(ds))
     assert list(ds.ignore_errors()) == []
+
+
+def test_given_a_server_that_does_not_answer_when_a_run_is_closed_then_workers_end_and_nobody_waits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(link, "REAPED", 600.0)
+    it = in_workers(lambda x: int(x) + os.getpid() * 0, 1 << 20).iterate()
+    assert int(next(it)) == 0
+    next(it)
+    server = serving.server()
+    workers = [each.pid for each in serving.links]
+    os.kill(server._process.pid, signal.SIGSTOP)
+    try:
+        closing = threading.Thread(target=it.close, daemon=True)
+        closing.start()
+        closing.join(60)
+        assert not closing.is_alive()
+        assert workers
+        for pid in workers:
+            assert Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    finally:
+        os.kill(server._process.pid, signal.SIGCONT)

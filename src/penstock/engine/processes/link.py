@@ -136,7 +136,8 @@ class Link:
 
     def _lost(self, stuck: float | None) -> WorkerLost:
         compared = not self._killed and self._kills is not None
-        status = self._wait_for_end()
+        # Where the run has ended it, nobody asks how: the server may be importing something.
+        status = None if self._killed and stuck is None else self._wait_for_end()
         by_limit = compared and kills.now() > (self._kills or 0)
         how = how_it_ended(status, memory=self.memory, by_limit=by_limit, stuck=stuck)
         return WorkerLost(how, self.row, by_itself=status is not None or stuck is not None)
